@@ -1,0 +1,81 @@
+# Turns FLOORS into one library and one test program per room.
+#
+# For the room core/state: library keiko_core_state from src/core/state/*.cc, test program
+# test_core_state from *_test.cc, benches from *_bench.cc (bench_core_state). Fuzz targets are in
+# tests/fuzz. A room whose outside library is missing is left out, loudly.
+include_guard(GLOBAL)
+include(${CMAKE_CURRENT_LIST_DIR}/externals.cmake)
+
+find_package(GTest REQUIRED)
+include(GoogleTest)
+enable_testing()
+
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/FLOORS)
+file(STRINGS ${CMAKE_SOURCE_DIR}/FLOORS KEIKO_FLOOR_LINES REGEX "^[0-9]")
+set(KEIKO_ROOMS "")
+
+# keiko_room_sources(OUT ROOM): the room's own .cc files; folders that are rooms are not entered,
+# other sub-folders are.
+function(keiko_room_sources out room)
+  file(GLOB_RECURSE found CONFIGURE_DEPENDS ${CMAKE_SOURCE_DIR}/src/${room}/*.cc)
+  set(${out} ${found} PARENT_SCOPE)
+endfunction()
+
+function(keiko_add_room room uses externals)
+  string(REPLACE "/" "_" name ${room})
+  foreach(external IN LISTS externals)
+    if(NOT TARGET keiko_external_${external})
+      message(WARNING "room ${room} is NOT built: ${external} was not found")
+      return()
+    endif()
+  endforeach()
+  keiko_room_sources(sources ${room})
+  set(tests ${sources})
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  set(benches ${sources})
+  list(FILTER benches INCLUDE REGEX "_bench\\.cc$")
+  list(FILTER sources EXCLUDE REGEX "_(test|bench)\\.cc$")
+
+  if(sources)
+    add_library(keiko_${name} STATIC ${sources})
+    set(scope PUBLIC)
+  else()
+    add_library(keiko_${name} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(keiko_${name} ${scope} ${CMAKE_SOURCE_DIR}/src)
+  foreach(use IN LISTS uses)
+    string(REPLACE "/" "_" used ${use})
+    target_link_libraries(keiko_${name} ${scope} keiko_${used})
+  endforeach()
+  foreach(external IN LISTS externals)
+    target_link_libraries(keiko_${name} ${scope} keiko_external_${external})
+  endforeach()
+
+  if(tests)
+    add_executable(test_${name} ${tests})
+    target_link_libraries(test_${name} PRIVATE keiko_${name} GTest::gtest GTest::gmock GTest::gtest_main)
+    gtest_discover_tests(test_${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+      TEST_PREFIX "${room}/" PROPERTIES TIMEOUT 300 LABELS ${name})
+  endif()
+  if(benches AND benchmark_FOUND)
+    add_executable(bench_${name} ${benches})
+    target_link_libraries(bench_${name} PRIVATE keiko_${name} benchmark::benchmark_main)
+  endif()
+  set(KEIKO_ROOMS ${KEIKO_ROOMS} ${room} PARENT_SCOPE)
+endfunction()
+
+find_package(benchmark QUIET)
+foreach(line IN LISTS KEIKO_FLOOR_LINES)
+  string(REGEX MATCH "^[0-9]+ +([a-z0-9_/]+) +([^|]*)\\|?(.*)$" _ "${line}")
+  set(room ${CMAKE_MATCH_1})
+  string(STRIP "${CMAKE_MATCH_2}" uses)
+  string(STRIP "${CMAKE_MATCH_3}" externals)
+  string(REPLACE "-" "" uses "${uses}")
+  string(REGEX REPLACE " +" ";" uses "${uses}")
+  string(REGEX REPLACE " +" ";" externals "${externals}")
+  if(room STREQUAL "apps" OR NOT IS_DIRECTORY ${CMAKE_SOURCE_DIR}/src/${room})
+    continue()
+  endif()
+  keiko_add_room(${room} "${uses}" "${externals}")
+endforeach()
