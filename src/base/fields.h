@@ -258,7 +258,7 @@ struct Printer {
       out += to_text(value);
     } else if constexpr (std::is_same_v<T, std::string>) {
       const bool plain = value.find_first_of(" \"\n\t{}[]=,") == std::string::npos;
-      out += plain && !value.empty() ? value : quoted(value);
+      out += plain && !value.empty() ? value : quote_text(value);
     } else if constexpr (IsVector<T>::value || IsSet<T>::value) {
       print_list(value);
     } else if constexpr (IsMap<T>::value) {

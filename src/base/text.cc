@@ -86,7 +86,7 @@ std::string nearest_word(std::string_view word, const std::vector<std::string>& 
   return best;
 }
 
-std::string quoted(std::string_view text) {
+std::string quote_text(std::string_view text) {
   std::string out = "\"";
   for (const char c : text) {
     switch (c) {

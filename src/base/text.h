@@ -26,6 +26,6 @@ size_t edit_distance(std::string_view a, std::string_view b);
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates);
 
 /// RETURNS: `text` with quotes and control characters escaped, within double quotes (JSON's rules).
-std::string quoted(std::string_view text);
+std::string quote_text(std::string_view text);
 
 }  // namespace keiko
