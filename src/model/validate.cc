@@ -1,0 +1,124 @@
+// validate() of every noun: one sentence per rule, naming the field and its bounds.
+#include <set>
+
+#include "model/job.h"
+#include "model/messages.h"
+#include "model/node.h"
+
+namespace keiko {
+namespace {
+
+Error bad_field(std::string field, std::string message) {
+  return invalid_argument(field + ": " + message, std::move(field));
+}
+
+Done in_range(const char* field, int64_t value, int64_t low, int64_t high) {
+  if (value >= low && value <= high) return done();
+  return bad_field(field, std::to_string(value) + " is out of range; it must be " +
+                              std::to_string(low) + " to " + std::to_string(high));
+}
+
+Done has_no_nul(const char* field, const std::string& text) {
+  if (text.find('\0') == std::string::npos) return done();
+  return bad_field(field, "contains a NUL byte, which no program can be given");
+}
+
+Done check_label(const char* field, const std::string& text) {
+  if (is_label(text)) return done();
+  return bad_field(field, quote_text(text) +
+                              " is not a name; use 1 to 63 of a-z, 0-9 and '-', no '-' at the ends");
+}
+
+Done check_environment(const std::map<std::string, std::string>& env) {
+  for (const auto& [key, value] : env) {
+    if (key.empty() || key.find('=') != std::string::npos) {
+      return bad_field("env", quote_text(key) + " is not a variable name");
+    }
+    TRY(has_no_nul("env", key));
+    TRY(has_no_nul("env", value));
+  }
+  return done();
+}
+
+}  // namespace
+
+bool is_label(const std::string& text) {
+  if (text.empty() || text.size() > 63 || text.front() == '-' || text.back() == '-') return false;
+  for (const char c : text) {
+    if (!((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-')) return false;
+  }
+  return true;
+}
+
+Done validate(const JobSpec& spec) {
+  TRY(check_label("name", spec.name));
+  TRY(check_label("queue", spec.queue));
+  if (spec.command.empty() || spec.command[0].empty()) {
+    return bad_field("command", "is empty; give the program to run and its arguments");
+  }
+  for (const std::string& word : spec.command) TRY(has_no_nul("command", word));
+  TRY(check_environment(spec.env));
+  if (!spec.workdir.empty() && spec.workdir[0] != '/') {
+    return bad_field("workdir", quote_text(spec.workdir) + " is not an absolute path");
+  }
+  TRY(in_range("priority", spec.priority, -1000, 1000));
+  TRY(in_range("workers", spec.workers, 1, kMaxWorkers));
+  TRY(in_range("devices", spec.devices, 0, kMaxDevicesPerWorker));
+  TRY(in_range("cpu", spec.cpu_milli, 0, 1'000'000'000));
+  TRY(in_range("memory", spec.memory.count, 0, int64_t{1} << 50));
+  TRY(in_range("device_memory", spec.device_memory.count, 0, int64_t{1} << 50));
+  TRY(in_range("restarts", spec.restarts, 0, 1'000'000));
+  TRY(in_range("infra_restarts", spec.infra_restarts, 0, 1'000'000));
+  TRY(in_range("log_limit", spec.log_limit.count, 4096, int64_t{1} << 50));
+  if (spec.grace < Duration{} || spec.grace > hours(24)) {
+    return bad_field("grace", to_text(spec.grace) + " is out of range; it must be 0s to 24h");
+  }
+  if (spec.time_limit < Duration{}) return bad_field("time_limit", "is negative");
+  if (spec.devices == 0 && (!spec.device_kind.empty() || spec.device_memory.count > 0)) {
+    return bad_field("devices", "is 0, but a device kind or device memory is asked for; "
+                                "say how many devices each worker needs");
+  }
+  if (encode(spec).size() > kMaxSpecBytes) {
+    return bad_field("env", "the whole job is over " + to_text(Bytes{kMaxSpecBytes}) +
+                                "; put large values into files");
+  }
+  return done();
+}
+
+Done validate(const NodeSpec& spec) {
+  TRY(check_label("name", spec.name));
+  if (spec.address.empty()) return bad_field("address", "is empty");
+  TRY(in_range("cpu", spec.cpu_milli, 1, 1'000'000'000));
+  TRY(in_range("devices", static_cast<int64_t>(spec.devices.size()), 0, 4096));
+  std::set<std::string> uuids;
+  for (size_t i = 0; i < spec.devices.size(); ++i) {
+    const Device& device = spec.devices[i];
+    if (device.index != static_cast<int32_t>(i)) {
+      return bad_field("devices", "device " + std::to_string(i) + " has index " +
+                                      std::to_string(device.index) + "; they must count from 0");
+    }
+    if (device.uuid.empty() || !uuids.insert(device.uuid).second) {
+      return bad_field("devices", "uuid " + quote_text(device.uuid) + " is empty or used twice");
+    }
+  }
+  const int32_t count = static_cast<int32_t>(spec.devices.size());
+  for (const Link& link : spec.links) {
+    if (link.first < 0 || link.first >= link.second || link.second >= count) {
+      return bad_field("links", "a link joins devices " + std::to_string(link.first) + " and " +
+                                    std::to_string(link.second) + ", which is not a pair of this node");
+    }
+  }
+  return done();
+}
+
+Done validate(const LeaseOptions& o) {
+  const bool ordered = Duration{} < o.heartbeat && o.heartbeat < o.slow_after &&
+                       o.slow_after <= o.unreachable_after && o.unreachable_after < o.lease &&
+                       Duration{} < o.kill_before && o.kill_before < o.stop_before &&
+                       o.stop_before < o.lease - o.heartbeat;
+  if (ordered) return done();
+  return bad_field("lease", "the durations must satisfy heartbeat < slow_after <= "
+                            "unreachable_after < lease and 0 < kill_before < stop_before < lease - heartbeat");
+}
+
+}  // namespace keiko
