@@ -1,0 +1,76 @@
+// Port Substrate: runs workers on this machine, whatever they are (processes now, containers later).
+//
+// Workers outlive the agent: a substrate that is opened again lists what still runs and what ended
+// meanwhile. Output goes to files, never through the agent. Called from one thread; events are
+// collected by poll().
+#pragma once
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "model/worker.h"
+
+namespace keiko {
+
+/// What to execute. Everything is decided by the caller; the substrate adds nothing to `env`.
+struct WorkerProcess {
+  WorkerKey key;
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> env;  ///< the complete environment
+  std::string workdir;
+  int64_t cpu_milli = 0;   ///< 0: no limit
+  Bytes memory;            ///< 0: no limit
+  std::vector<int32_t> cpus;  ///< affinity; empty: any
+  Bytes log_limit;         ///< per stream; beyond it output is dropped and the file says so
+  int32_t master_port = 0; ///< a reserve_port() reservation that this worker takes over; 0: none
+};
+
+/// A worker as the substrate knows it.
+struct ProcessState {
+  WorkerKey key;
+  WorkerStatus status = WorkerStatus::kStarting;
+  int64_t pid = 0;          ///< of the program itself, 0 until it runs
+  int32_t master_port = 0;  ///< the reservation it holds
+  WorkerEnd end;            ///< when kEnded
+};
+
+class Substrate {
+ public:
+  virtual ~Substrate() = default;
+
+  /// Starts the program and returns without waiting for it. An end follows in poll() in any case,
+  /// kStartFailed with a sentence if the program could not be executed. A key that is known already
+  /// is kAlreadyExists and changes nothing.
+  virtual Done start(const WorkerProcess& process) = 0;
+
+  /// Sends `signal` to every process of the worker, forks and double forks included. Unknown or
+  /// ended keys are kNotFound.
+  virtual Done signal(const WorkerKey& key, int signal) = 0;
+
+  /// RETURNS: every worker that is not forgotten, ended ones included, in key order. On a reopened
+  /// substrate this is how workers are adopted.
+  virtual std::vector<ProcessState> poll() = 0;
+
+  /// Frees an ended worker's records and its folder but for its logs. REQUIRES: ended.
+  virtual Done forget(const WorkerKey& key) = 0;
+
+  /// Reserves a TCP port of this machine for a gang's rendezvous: free now, and not handed out to
+  /// any other caller on this machine, other agents included, until the worker that takes it over
+  /// has ended or release is called by forget().
+  virtual Result<int32_t> reserve_port(const WorkerKey& key) = 0;
+};
+
+/// Where a worker's output lies, under the agent's state directory. Logs stay after forget().
+struct WorkerPaths {
+  std::string folder;   ///< <state>/workers/j7.1.0
+  std::string out;      ///< <state>/logs/j7/1/0.out
+  std::string err;      ///< <state>/logs/j7/1/0.err
+  std::string socket;   ///< the worker socket; short enough for sun_path
+};
+WorkerPaths worker_paths(const std::string& state_dir, const WorkerKey& key);
+
+}  // namespace keiko
