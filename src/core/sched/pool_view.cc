@@ -1,0 +1,98 @@
+#include "core/sched/pool_view.h"
+
+#include <algorithm>
+
+namespace keiko::sched {
+
+Shape shape_of(const JobSpec& spec, const std::set<NodeId>& excluded) {
+  return {spec.devices,   spec.device_kind, spec.device_memory, spec.cpu_milli,
+          spec.memory,    spec.node_labels, excluded};
+}
+
+PoolView::PoolView(const State& state, const PassInput& input) {
+  slots_.reserve(state.nodes.size());
+  for (const auto& [id, node] : state.nodes) {
+    Slot& slot = slots_.emplace_back();
+    slot.node = &node;
+    slot.taken = node.device_taken;
+    slot.taken.resize(node.spec.devices.size());
+    slot.free_devices =
+        static_cast<int32_t>(std::count(slot.taken.begin(), slot.taken.end(), false));
+    slot.free_cpu_milli = node.spec.cpu_milli - node.cpu_taken_milli;
+    slot.free_memory = node.spec.memory - node.memory_taken;
+    slot.avoided = input.avoid.contains(id);
+    for (const Device& device : node.spec.devices) kinds_.insert(device.kind);
+  }
+}
+
+bool device_matches(const Device& device, const Shape& shape, const std::string& kind) {
+  return device.kind == kind && device.memory >= shape.device_memory;
+}
+
+std::string node_refusal(const Slot& slot, const Shape& shape) {
+  const NodeState& node = *slot.node;
+  for (const auto& [key, value] : shape.labels) {
+    const auto found = node.spec.labels.find(key);
+    if (found == node.spec.labels.end() || found->second != value) return "label " + key + "=" + value;
+  }
+  if (node.lost) return "node is LOST";
+  if (node.draining) return "node is DRAINING";
+  if (node.cordoned) return "node is CORDONED";
+  if (slot.avoided) return "node does not answer";
+  if (shape.excluded.contains(node.id)) return "suspect of the last fault";
+  return {};
+}
+
+int32_t PoolView::capacity(size_t index, const Shape& shape, const std::string& kind) const {
+  const Slot& slot = slots_[index];
+  if (slot.free_devices < shape.devices || slot.reserved) return 0;
+  int64_t fits = kMaxWorkers;
+  if (shape.cpu_milli > 0) fits = std::min(fits, slot.free_cpu_milli / shape.cpu_milli);
+  if (shape.memory.count > 0) fits = std::min(fits, slot.free_memory.count / shape.memory.count);
+  if (fits <= 0) return 0;
+  if (shape.devices > 0) {
+    int64_t matching = 0;
+    const std::vector<Device>& devices = slot.node->spec.devices;
+    for (size_t i = 0; i < devices.size(); ++i) {
+      if (!slot.taken[i] && device_matches(devices[i], shape, kind)) ++matching;
+    }
+    fits = std::min(fits, matching / shape.devices);
+  }
+  if (fits <= 0 || !node_refusal(slot, shape).empty()) return 0;
+  return static_cast<int32_t>(fits);
+}
+
+const std::vector<int32_t>& PoolView::capacities(const Shape& shape, const std::string& kind) {
+  Known& known = known_[{shape, kind}];
+  if (known.capacity.empty()) {
+    known.capacity.resize(slots_.size());
+    known.version.assign(slots_.size(), UINT32_MAX);
+  }
+  for (size_t i = 0; i < slots_.size(); ++i) {
+    if (known.version[i] == slots_[i].version) continue;
+    known.version[i] = slots_[i].version;
+    known.capacity[i] = capacity(i, shape, kind);
+  }
+  return known.capacity;
+}
+
+void PoolView::take(size_t index, const Shape& shape, int32_t workers,
+                    const std::vector<int32_t>& devices) {
+  Slot& slot = slots_[index];
+  for (const int32_t device : devices) {
+    CHECK(!slot.taken[static_cast<size_t>(device)]);
+    slot.taken[static_cast<size_t>(device)] = true;
+  }
+  slot.free_devices -= static_cast<int32_t>(devices.size());
+  slot.free_cpu_milli -= shape.cpu_milli * workers;
+  slot.free_memory = slot.free_memory - shape.memory * workers;
+  ++slot.version;
+}
+
+std::vector<std::string> PoolView::kinds_for(const Shape& shape) const {
+  if (shape.devices == 0) return {""};
+  if (!shape.device_kind.empty()) return {shape.device_kind};
+  return {kinds_.begin(), kinds_.end()};
+}
+
+}  // namespace keiko::sched
