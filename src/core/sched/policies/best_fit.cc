@@ -167,12 +167,12 @@ class BestFitPolicy final : public PlacePolicy {
   int32_t reserve(PoolView& pool, const JobState& job) const override {
     const Shape shape = shape_of(job.spec, job.excluded);
     for (const std::string& kind : pool.kinds_for(shape)) {
-      std::vector<std::tuple<int32_t, int32_t, size_t>> nodes;  // -free now, -free when empty, slot
+      std::vector<std::tuple<int64_t, int32_t, size_t>> nodes;  // -free now, -fit when empty, slot
       for (size_t i = 0; i < pool.slots().size(); ++i) {
         if (pool.slots()[i].reserved) continue;
         const int32_t empty = empty_capacity(pool.slots()[i], shape, kind);
         const int32_t least = job.spec.one_node ? job.spec.workers : 1;
-        if (empty >= least) nodes.emplace_back(-pool.capacity(i, shape, kind), -empty, i);
+        if (empty >= least) nodes.emplace_back(-left_over(pool.slots()[i], shape, 0), -empty, i);
       }
       std::sort(nodes.begin(), nodes.end());
       int64_t total = 0;
