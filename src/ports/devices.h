@@ -36,4 +36,9 @@ class Devices {
   virtual Result<std::vector<DeviceStats>> stats() = 0;
 };
 
+/// RETURNS: `uuids` joined by commas in the inventory's index order, which is what a visibility
+/// variable carries; kNotFound naming the first one that is not there.
+Result<std::string> uuids_in_index_order(const Inventory& inventory,
+                                         const std::vector<std::string>& uuids);
+
 }  // namespace keiko

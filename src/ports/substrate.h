@@ -2,7 +2,7 @@
 //
 // Workers outlive the agent: a substrate that is opened again lists what still runs and what ended
 // meanwhile. Output goes to files, never through the agent. Called from one thread; events are
-// collected by poll().
+// collected by poll(), and wake_fd() says when that is worth it.
 #pragma once
 
 #include <functional>
@@ -22,10 +22,10 @@ struct WorkerProcess {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;  ///< the complete environment
   std::string workdir;
-  int64_t cpu_milli = 0;   ///< 0: no limit
+  int64_t cpu_milli = 0;   ///< its share when cores are short; 0: no say in it
   Bytes memory;            ///< 0: no limit
   std::vector<int32_t> cpus;  ///< affinity; empty: any
-  Bytes log_limit;         ///< per stream; beyond it output is dropped and the file says so
+  Bytes log_limit;         ///< per stream; beyond it output is dropped and the file says so; 0: none
   int32_t master_port = 0; ///< a reserve_port() reservation that this worker takes over; 0: none
 };
 
@@ -36,6 +36,7 @@ struct ProcessState {
   int64_t pid = 0;          ///< of the program itself, 0 until it runs
   int32_t master_port = 0;  ///< the reservation it holds
   WorkerEnd end;            ///< when kEnded
+  std::vector<std::string> notes;  ///< what was asked for and could not be held, a sentence each
 };
 
 class Substrate {
@@ -44,24 +45,30 @@ class Substrate {
 
   /// Starts the program and returns without waiting for it. An end follows in poll() in any case,
   /// kStartFailed with a sentence if the program could not be executed. A key that is known already
-  /// is kAlreadyExists and changes nothing.
+  /// is kAlreadyExists and changes nothing. After any other error the key is not known.
   virtual Done start(const WorkerProcess& process) = 0;
 
-  /// Sends `signal` to every process of the worker, forks and double forks included. Unknown or
-  /// ended keys are kNotFound.
+  /// Sends `signal` to every process of the worker, forks and double forks included; one that still
+  /// starts gets it as soon as it runs. Unknown or ended keys are kNotFound.
   virtual Done signal(const WorkerKey& key, int signal) = 0;
 
   /// RETURNS: every worker that is not forgotten, ended ones included, in key order. On a reopened
   /// substrate this is how workers are adopted.
   virtual std::vector<ProcessState> poll() = 0;
 
-  /// Frees an ended worker's records and its folder but for its logs. REQUIRES: ended.
+  /// Frees an ended worker's records and its folder but for its logs; a port that was reserved for
+  /// a key and never taken over is free again. RETURNS: kFailedPrecondition if it still runs,
+  /// kNotFound if nothing is known of it.
   virtual Done forget(const WorkerKey& key) = 0;
 
   /// Reserves a TCP port of this machine for a gang's rendezvous: free now, and not handed out to
   /// any other caller on this machine, other agents included, until the worker that takes it over
   /// has ended or release is called by forget().
   virtual Result<int32_t> reserve_port(const WorkerKey& key) = 0;
+
+  /// RETURNS: a descriptor that is readable when poll() may have news, for an event loop to wait on
+  /// and never to read; -1 if there is none and the caller has to poll by time.
+  virtual int wake_fd() { return -1; }
 };
 
 /// Where a worker's output lies, under the agent's state directory. Logs stay after forget().
