@@ -1,0 +1,90 @@
+// Small file tools of the process substrate: whole files in, whole files out, descriptors that close
+// themselves. Free of heavy includes, since the shim must start fast. Thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/digest.h"
+#include "base/fields.h"
+#include "base/result.h"
+
+namespace keiko::process {
+
+/// An owned file descriptor.
+class Fd {
+ public:
+  explicit Fd(int fd = -1) : fd_(fd) {}
+  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  Fd& operator=(Fd&& other) noexcept {
+    if (this != &other) reset(std::exchange(other.fd_, -1));
+    return *this;
+  }
+  ~Fd() { reset(); }
+
+  int get() const { return fd_; }
+  explicit operator bool() const { return fd_ >= 0; }
+  void reset(int fd = -1);
+
+ private:
+  int fd_;
+};
+
+/// RETURNS: the file's content; an Error naming the path. Works on /proc too.
+Result<std::string> read_file(const std::string& path);
+
+/// RETURNS: the last `count` bytes of a file, fewer if it is shorter, none if it cannot be read.
+std::string read_tail(const std::string& path, int64_t count);
+
+/// Writes all of `bytes`. RETURNS: false with errno set if it could not.
+bool write_all(int fd, std::string_view bytes);
+
+/// Writes to an existing kernel file, or makes the file. RETURNS: false with errno set.
+bool write_control(const std::string& path, std::string_view text);
+
+/// Puts a file in place whole or not at all: temporary file, then rename; `durable` adds an fsync.
+Done write_atomically(const std::string& path, std::string_view bytes, bool durable);
+
+/// mkdir -p with mode 0755. RETURNS: an Error naming the path.
+Done make_folders(const std::string& path);
+
+bool exists(const std::string& path);
+
+/// Tries to take the lock of a worker's folder, which its shim holds while it lives.
+class FolderLock {
+ public:
+  explicit FolderLock(const std::string& folder);
+  bool is_mine() const { return is_mine_; }
+  /// What the holder wrote into it: its encoded ProcessIdentity, empty in its first instants.
+  std::string content() const;
+  /// REQUIRES: is_mine().
+  bool write(std::string_view content);
+
+ private:
+  Fd fd_;
+  bool is_mine_ = false;
+};
+
+/// A record in a file of its own: its encoding behind a checksum.
+template <class T>
+Done write_record(const std::string& path, const T& record, bool durable) {
+  const std::string body = encode(record);
+  std::string bytes;
+  put_varint(bytes, crc32c(body));
+  return write_atomically(path, bytes + body, durable);
+}
+
+template <class T>
+Result<T> read_record(const std::string& path) {
+  const std::string bytes = TRY(read_file(path));
+  std::string_view rest = bytes;
+  uint64_t checksum = 0;
+  if (!take_varint(rest, checksum) || checksum != crc32c(rest)) {
+    return data_loss(path + " is damaged: its checksum does not match");
+  }
+  return decode<T>(rest);
+}
+
+}  // namespace keiko::process

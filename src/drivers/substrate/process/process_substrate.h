@@ -1,0 +1,78 @@
+// Substrate of plain processes: every worker is a program under a shim of its own (shim.h).
+//
+// All truth is in the workers' folders, so an agent that opens the same state directory again finds
+// its workers. A pidfd per shim and an inotify watch per folder make wake_fd() readable within
+// microseconds of any change; poll() then looks only at workers that changed. A shim that died
+// without recording an end takes its worker with it: poll() kills what is left and records kVanished.
+// Called from one thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "drivers/substrate/process/files.h"
+#include "drivers/substrate/process/options.h"
+#include "drivers/substrate/process/port_reservation.h"
+#include "drivers/substrate/process/records.h"
+#include "drivers/substrate/process/sweep.h"
+#include "ports/substrate.h"
+
+namespace keiko {
+
+class ProcessSubstrate : public Substrate {
+ public:
+  /// Adopts what the state directory holds. REQUIRES: an absolute state_dir that no other substrate
+  /// has open. RETURNS: an Error if its folders cannot be made or the kernel refuses descriptors.
+  static Result<std::unique_ptr<ProcessSubstrate>> open(ProcessSubstrateOptions options);
+
+  Done start(const WorkerProcess& process) override;
+  Done signal(const WorkerKey& key, int signal) override;
+  std::vector<ProcessState> poll() override;
+  Done forget(const WorkerKey& key) override;
+  Result<int32_t> reserve_port(const WorkerKey& key) override;
+  int wake_fd() override { return wake_.get(); }
+
+ private:
+  struct Worker {
+    ProcessState state;
+    WorkerPaths paths;
+    process::LaunchRecord launch;
+    process::ProcessIdentity shim;   ///< pid 0: not known (yet)
+    process::RunningRecord running;
+    process::Fd shim_fd;             ///< pidfd; readable when the shim is gone
+    int watch = -1;
+    bool changed = true;
+  };
+
+  explicit ProcessSubstrate(ProcessSubstrateOptions options) : options_(std::move(options)) {}
+  Done prepare();
+  void adopt(const WorkerKey& key);
+  Done write_launch(const WorkerProcess& process, Worker& worker);
+  void watch(Worker& worker);
+  void hold_shim(Worker& worker, const process::ProcessIdentity& shim);
+  void read_wakes();
+  void look(Worker& worker);
+  bool read_end(Worker& worker);
+  void read_running(Worker& worker);
+  void find_shim(Worker& worker);
+  bool is_shim_gone(const Worker& worker) const;
+  void bury(Worker& worker);
+  process::WorkerScope scope_of(const Worker& worker) const;
+  void let_shim_go(Worker& worker);
+  void reap_shims();
+
+  ProcessSubstrateOptions options_;
+  std::map<WorkerKey, Worker> workers_;
+  std::map<WorkerKey, process::PortLock> reservations_;
+  std::map<int, WorkerKey> watches_;     ///< inotify watch to worker
+  std::map<int, WorkerKey> shim_fds_;    ///< pidfd to worker
+  std::set<pid_t> exiting_shims_;        ///< have recorded their end and are about to exit
+  process::Fd wake_;                     ///< epoll over inotify_ and every shim_fd
+  process::Fd inotify_;
+  uint64_t port_seed_ = 0;
+};
+
+}  // namespace keiko

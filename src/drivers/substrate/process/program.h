@@ -1,0 +1,30 @@
+// The last steps between fork and the worker's own first instruction, run in the child: session,
+// cgroup, limits, affinity, streams, directory, exec. What goes wrong is told through a pipe that
+// closes by itself when the exec succeeds. For the shim, which is single-threaded.
+#pragma once
+
+#include <string>
+
+#include "drivers/substrate/process/cgroup.h"
+#include "drivers/substrate/process/records.h"
+
+namespace keiko::process {
+
+/// One line per message on the status pipe: kind and text.
+constexpr char kStatusNote = 'n';     ///< something was asked for and is not held
+constexpr char kStatusFailed = 'f';   ///< the program cannot run; the text says why
+
+struct ProgramFds {
+  int out = -1;
+  int err = -1;
+  int status = -1;
+};
+
+/// Never returns: either the program runs in its place, or it reports and exits.
+[[noreturn]] void become_program(const LaunchRecord& launch, const WorkerCgroup& cgroup,
+                                 const ProgramFds& fds);
+
+/// RETURNS: every path that `name` may mean, in the order of PATH; just `name` if it has a slash.
+std::vector<std::string> candidates_in_path(const std::string& name, const std::string& path);
+
+}  // namespace keiko::process

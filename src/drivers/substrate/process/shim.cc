@@ -1,0 +1,297 @@
+#include "drivers/substrate/process/shim.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <optional>
+
+#include "base/text.h"
+#include "drivers/substrate/process/log_pump.h"
+#include "drivers/substrate/process/proc.h"
+#include "drivers/substrate/process/program.h"
+#include "drivers/substrate/process/sweep.h"
+
+namespace keiko {
+namespace process {
+namespace {
+
+constexpr int64_t kLastWordsBytes = 2048;
+
+Duration monotonic_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return {now.tv_sec * 1'000'000'000 + now.tv_nsec};
+}
+
+Duration to_duration(const timeval& time) {
+  return {time.tv_sec * 1'000'000'000 + time.tv_usec * 1'000};
+}
+
+/// The end of a log as a person wants to read it: whole lines, no trailing blanks.
+std::string last_words(const std::string& path) {
+  std::string tail = read_tail(path, kLastWordsBytes);
+  const size_t newline = tail.find('\n');
+  const bool cut = static_cast<int64_t>(tail.size()) == kLastWordsBytes;
+  if (cut && newline != std::string::npos && newline + 1 < tail.size()) tail.erase(0, newline + 1);
+  return std::string(trim(tail));
+}
+
+class Shim {
+ public:
+  explicit Shim(std::string folder) : folder_(std::move(folder)) {}
+  int run();
+
+ private:
+  bool take_lock();
+  bool prepare();
+  bool start_program();
+  void serve();
+  void on_signals();
+  void on_status();
+  void reap();
+  void pass_on(int signal);
+  void turn(int timeout_ms);
+  void kill_what_is_left();
+  void record_running();
+  int record_end();
+  WorkerEnd end_of_program() const;
+  int fail_start(const std::string& why);
+
+  std::string folder_;
+  LaunchRecord launch_;
+  WorkerScope scope_;
+  std::vector<std::string> notes_;
+  std::optional<FolderLock> lock_;
+  Fd signals_;
+  Fd status_;              ///< open until the exec succeeded or failed
+  std::string status_text_;
+  std::string failure_;    ///< why the program could not be started
+  std::vector<LogPump> pumps_;
+  pid_t program_ = 0;
+  bool program_ended_ = false;
+  bool childless_ = false;
+  int wait_status_ = 0;
+  Duration started_;
+  Duration ended_;
+};
+
+/// Whoever holds the lock decides this worker's fate. An agent that found no shim alive holds it
+/// while it records the end, so a shim that comes late does nothing.
+bool Shim::take_lock() {
+  lock_.emplace(folder_);
+  if (!lock_->is_mine() || exists(folder_ + "/end")) return false;
+  return lock_->write(encode(identify(getpid())));
+}
+
+bool Shim::prepare() {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, nullptr);
+  signals_ = Fd(signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (getsid(0) != getpid()) setsid();
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  prctl(PR_SET_NAME, "keiko-shim");
+  fcntl(kPortLockFd, F_SETFD, FD_CLOEXEC);
+  if (!take_lock() || !signals_) return false;
+  auto launch = read_record<LaunchRecord>(folder_ + "/launch");
+  if (!launch.ok()) {
+    fail_start("the agent's order to start it cannot be read: " + launch.error().message);
+    return false;
+  }
+  launch_ = std::move(*launch);
+  return chdir("/") == 0;
+}
+
+bool Shim::start_program() {
+  const std::vector<CgroupTree> trees =
+      find_cgroup_trees(launch_.cgroup_root, read_file("/proc/self/cgroup").value_or(""));
+  leave_agent_cgroup(trees);
+  scope_.cgroup = WorkerCgroup(
+      trees, launch_.cgroup_name,
+      {launch_.memory, launch_.cpu_milli, launch_.cpu_ceiling, launch_.cpus});
+  scope_.tree_root = getpid();
+  notes_ = scope_.cgroup.notes();
+
+  pumps_.emplace_back(launch_.out, launch_.log_limit);
+  pumps_.emplace_back(launch_.err, launch_.log_limit);
+  auto out = pumps_[0].open();
+  auto err = pumps_[1].open();
+  int status[2];
+  if (!out.ok() || !err.ok()) {
+    failure_ = out.ok() ? err.error().message : out.error().message;
+    return false;
+  }
+  if (pipe2(status, O_CLOEXEC) != 0) {
+    failure_ = std::string("cannot make a pipe: ") + std::strerror(errno);
+    return false;
+  }
+  status_ = Fd(status[0]);
+  const Fd status_write(status[1]);
+  started_ = monotonic_now();
+  program_ = fork();
+  if (program_ == 0) {
+    become_program(launch_, scope_.cgroup, {out->get(), err->get(), status_write.get()});
+  }
+  if (program_ < 0) failure_ = std::string("cannot fork: ") + std::strerror(errno);
+  return program_ > 0;
+}
+
+/// The status pipe ends when the exec has succeeded, or the child has told why not.
+void Shim::on_status() {
+  char buffer[4096];
+  const ssize_t got = read(status_.get(), buffer, sizeof buffer);
+  if (got > 0) {
+    status_text_.append(buffer, static_cast<size_t>(got));
+    return;
+  }
+  if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
+  status_.reset();
+  for (const std::string& line : split(status_text_, '\n')) {
+    if (line.empty()) continue;
+    if (line[0] == kStatusFailed) failure_ = line.substr(1);
+    if (line[0] == kStatusNote) notes_.push_back(line.substr(1));
+  }
+  if (failure_.empty()) record_running();
+}
+
+void Shim::record_running() {
+  RunningRecord record;
+  record.shim = identify(getpid());
+  record.program = identify(program_);
+  record.cgroups = scope_.cgroup.folders();
+  record.notes = notes_;
+  const Done written = write_record(folder_ + "/running", record, false);
+  if (!written.ok()) std::fprintf(stderr, "%s\n", written.error().text().c_str());
+}
+
+void Shim::reap() {
+  while (true) {
+    int status = 0;
+    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    if (pid < 0) childless_ = errno == ECHILD;
+    if (pid <= 0) return;
+    if (pid != program_ || program_ended_) continue;
+    program_ended_ = true;
+    wait_status_ = status;
+    ended_ = monotonic_now();
+  }
+}
+
+void Shim::pass_on(int signal) {
+  if (signal > 0 && signal < NSIG) signal_members(scope_, signal);
+}
+
+void Shim::on_signals() {
+  signalfd_siginfo info{};
+  while (read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    const auto number = static_cast<int>(info.ssi_signo);
+    if (number == request_signal()) {
+      pass_on(info.ssi_int);
+    } else if (number == SIGTERM || number == SIGINT || number == SIGHUP || number == SIGQUIT) {
+      // Somebody means the worker: an operator's kill, or a machine that shuts down.
+      pass_on(number);
+    }
+  }
+}
+
+void Shim::turn(int timeout_ms) {
+  pollfd waits[3] = {
+      {pumps_[0].fd(), POLLIN, 0}, {pumps_[1].fd(), POLLIN, 0}, {signals_.get(), POLLIN, 0}};
+  if (poll(waits, 3, timeout_ms) < 0) return;
+  for (size_t i = 0; i < pumps_.size(); ++i) {
+    if (waits[i].revents != 0) pumps_[i].pump();
+  }
+  // Signals first: a child that dies after its SIGCHLD was read is then reaped all the same.
+  if (waits[2].revents != 0) on_signals();
+  reap();
+}
+
+void Shim::serve() {
+  while (status_) {
+    // Signals stay queued until the exec is over: before it the child is still a copy of the shim
+    // and would lose them. SIGKILL does not wait: the agent sends that one to the tree as well.
+    pollfd wait{status_.get(), POLLIN, 0};
+    if (poll(&wait, 1, -1) > 0) on_status();
+  }
+  while (!program_ended_) turn(-1);
+}
+
+/// Nobody escapes: whoever loses his parent becomes our child, so no children means nothing left.
+void Shim::kill_what_is_left() {
+  reap();
+  for (int wait_ms = 1; true; wait_ms = wait_ms < 100 ? wait_ms * 2 : 100) {
+    if (childless_ && scope_.cgroup.members().empty()) return;
+    signal_members(scope_, SIGKILL);
+    turn(wait_ms);
+    reap();
+  }
+}
+
+WorkerEnd Shim::end_of_program() const {
+  WorkerEnd end;
+  if (!failure_.empty()) {
+    end.cause = EndCause::kStartFailed;
+    end.last_words = failure_;
+    return end;
+  }
+  end.ran = ended_ - started_;
+  if (WIFSIGNALED(wait_status_)) {
+    end.cause = EndCause::kSignalled;
+    end.signal = WTERMSIG(wait_status_);
+  } else {
+    end.cause = EndCause::kExited;
+    end.exit_code = WEXITSTATUS(wait_status_);
+  }
+  // A launcher whose child was killed for memory exits with a code of its own.
+  const bool by_kernel = end.signal == SIGKILL || end.exit_code != 0;
+  if (by_kernel && scope_.cgroup.oom_kills() > 0) end.cause = EndCause::kOutOfMemory;
+  rusage usage{};
+  getrusage(RUSAGE_CHILDREN, &usage);
+  end.user_cpu = to_duration(usage.ru_utime);
+  end.max_rss = kibibytes(usage.ru_maxrss);
+  if (end.signal != 0 || end.exit_code != 0) end.last_words = last_words(launch_.err);
+  return end;
+}
+
+int Shim::record_end() {
+  EndRecord record;
+  record.end = end_of_program();
+  record.program_pid = failure_.empty() ? program_ : 0;
+  record.notes = notes_;
+  scope_.cgroup.remove();
+  // Durable, and the last thing: whoever reads it may rely on all devices being free.
+  const Done written = write_record(folder_ + "/end", record, true);
+  if (written.ok()) return 0;
+  std::fprintf(stderr, "%s\n", written.error().text().c_str());
+  return 1;
+}
+
+int Shim::fail_start(const std::string& why) {
+  failure_ = why;
+  return record_end();
+}
+
+int Shim::run() {
+  if (!prepare()) return 1;
+  if (!start_program()) return record_end();
+  serve();
+  kill_what_is_left();
+  for (LogPump& pump : pumps_) pump.drain();
+  return record_end();
+}
+
+}  // namespace
+}  // namespace process
+
+int shim_main(const std::string& folder) { return process::Shim(folder).run(); }
+
+}  // namespace keiko

@@ -1,0 +1,38 @@
+// Finds every process of a worker, forks of forks and daemons included, and signals them.
+//
+// While the shim lives, two sources are exact: its descendants (it is a subreaper, so nobody leaves
+// the tree by double fork or setsid) and the worker's cgroup. After the shim was killed the tree is
+// torn; then the cgroup, the program's session and the worker's socket in the environment tell.
+// A process is pinned by a pidfd and looked at again before it is signalled, so that a pid that was
+// given to somebody else in between is never hit. Used by shim and agent; no threads.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "drivers/substrate/process/cgroup.h"
+#include "drivers/substrate/process/records.h"
+
+namespace keiko::process {
+
+struct WorkerScope {
+  WorkerCgroup cgroup;
+  int64_t tree_root = 0;     ///< the shim, if it lives; not part of the worker itself
+  /// For a dead shim: the program, leader of the worker's first session ...
+  ProcessIdentity program;
+  /// ... and "KEIKO_SOCKET=<path>", which no other worker has; empty: unknown.
+  std::string env_mark;
+  int64_t since_ticks = 0;   ///< nothing older than this is the worker's
+};
+
+/// RETURNS: the living processes of the worker.
+std::vector<int64_t> find_members(const WorkerScope& scope);
+
+/// Sends `signal` to all of them. RETURNS: how many there were.
+size_t signal_members(const WorkerScope& scope, int signal);
+
+/// Kills until nothing is left, for `rounds` rounds of a millisecond. RETURNS: whether nothing is.
+bool kill_members(const WorkerScope& scope, int rounds);
+
+}  // namespace keiko::process
