@@ -1,0 +1,47 @@
+// AdamW (Loshchilov and Hutter 2019) over flat runs of floats: one fused loop, no library, so that
+// the same gradients give the same bits in every run and after every resume.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace keiko::train {
+
+struct AdamWOptions {
+  double beta1 = 0.9;
+  double beta2 = 0.99;
+  double epsilon = 1e-8;
+  double weight_decay = 0.1;
+};
+
+/// Floats [begin, end) with or without weight decay.
+struct DecayRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+  bool decays = false;
+};
+
+class AdamW {
+ public:
+  AdamW(const AdamWOptions& options, std::vector<DecayRange> ranges, size_t count);
+
+  /// Moves `weights` one step against `gradients` * `gradient_scale`. `step` counts from 1.
+  /// REQUIRES: both runs have `count` floats.
+  void step(std::span<float> weights, std::span<const float> gradients, double gradient_scale,
+            double learning_rate, int64_t step);
+
+  std::span<float> first_moment() { return first_; }
+  std::span<float> second_moment() { return second_; }
+
+ private:
+  AdamWOptions options_;
+  std::vector<DecayRange> ranges_;
+  std::vector<float> first_;
+  std::vector<float> second_;
+};
+
+/// RETURNS: the Euclidean norm, summed in doubles in a fixed order.
+double global_norm(std::span<const float> values);
+
+}  // namespace keiko::train
