@@ -55,7 +55,8 @@ class Journal {
   /// Appends all `records` or none, with the next sequence numbers; durable on return.
   /// RETURNS: kAborted if a newer term fenced this one (the writer must stop);
   /// kFailedPrecondition before acquire(); kResourceExhausted if the disk is full (nothing was
-  /// written, and a later append may succeed); kUnavailable or kDataLoss if it is unknown whether
+  /// written, and a later append may succeed); kDeadlineExceeded if a rival kept the store busy
+  /// (nothing was written either); kUnavailable or kDataLoss if it is unknown whether
   /// the batch is durable: the instance refuses to write from then on, open another and read it.
   virtual Done append(std::span<const std::string> records) = 0;
 
