@@ -1,5 +1,5 @@
-// FakeClock: a clock that moves only when it is told to. Its two hands are apart, so that a test can
-// let the wall clock jump while time goes on. For one thread; deterministic.
+// FakeClock: a clock that moves only when it is told to. Its two hands are apart, so that a test
+// can let the wall clock jump while time goes on. For one thread; deterministic.
 #pragma once
 
 #include "base/check.h"

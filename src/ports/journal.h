@@ -52,12 +52,13 @@ class Journal {
   /// holds the journal (the message names it); kDataLoss if the newest records are damaged.
   virtual Result<Term> acquire() = 0;
 
-  /// Appends all `records` or none, with the next sequence numbers; durable on return.
+  /// Appends all `records` or none, with the next sequence numbers; durable on return. An empty
+  /// batch only asks whether the term still holds.
   /// RETURNS: kAborted if a newer term fenced this one (the writer must stop);
   /// kFailedPrecondition before acquire(); kResourceExhausted if the disk is full (nothing was
   /// written, and a later append may succeed); kDeadlineExceeded if a rival kept the store busy
-  /// (nothing was written either); kUnavailable or kDataLoss if it is unknown whether
-  /// the batch is durable: the instance refuses to write from then on, open another and read it.
+  /// (nothing was written either); kUnavailable or kDataLoss if it is unknown whether the batch is
+  /// durable: the instance refuses to write from then on, open another and read it.
   virtual Done append(std::span<const std::string> records) = 0;
 
   /// REQUIRES: from >= 1. RETURNS: at most `max_records` records with contiguous sequences from

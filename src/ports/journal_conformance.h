@@ -123,6 +123,7 @@ TYPED_TEST_P(JournalConformance, a_second_writer_fences_the_first_which_hears_of
   EXPECT_EQ(late.error().code, Code::kAborted);
   EXPECT_NE(late.error().message.find("term " + std::to_string(second_term.number)),
             std::string::npos) << late.error().text();
+  EXPECT_EQ(this->append(*first, {}).error().code, Code::kAborted);
   EXPECT_EQ(first->snapshot(1, "stale").error().code, Code::kAborted);
   MUST(this->append(*second, {"theirs"}));
   const auto records = MUST(second->read(1, 9));

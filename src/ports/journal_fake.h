@@ -14,7 +14,7 @@
 
 namespace keiko {
 
-/// How the next append goes wrong. In both cases the writer cannot know which one it was: the append
+/// How the next append goes wrong. The writer cannot know which of the two it was: the append
 /// returns kUnavailable and its journal refuses to write again.
 enum class AppendFault {
   kTorn,  // the batch is cut off on its way: after the crash none of it is there

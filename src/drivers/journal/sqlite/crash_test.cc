@@ -106,7 +106,8 @@ TEST(SqliteJournalCrash, a_killed_writer_loses_nothing_that_was_acknowledged) {
 class TornTailTest : public testing::Test {
  protected:
   void SetUp() override {
-    auto journal = MUST(open_sqlite_journal({.directory = live_.path(), .checkpoint_pages = 100'000}));
+    auto journal = MUST(
+        open_sqlite_journal({.directory = live_.path(), .checkpoint_pages = 100'000}));
     MUST(journal->acquire());
     uint64_t next = 1;
     while (next < 100) {

@@ -176,7 +176,9 @@ Done Database::configure(const SqliteJournalOptions& options) {
 
 Result<uint64_t> Database::pragma_number(std::string_view name) {
   Statement statement = TRY(prepare("PRAGMA " + std::string(name)));
-  if (!TRY(statement.step())) return data_loss(path_ + ": PRAGMA " + std::string(name) + " is void");
+  if (!TRY(statement.step())) {
+    return data_loss(path_ + ": PRAGMA " + std::string(name) + " is void");
+  }
   return statement.number(0);
 }
 

@@ -146,7 +146,6 @@ Done SqliteJournalDriver::take_term() {
 
 Done SqliteJournalDriver::append(std::span<const std::string> records) {
   TRY(check_writable("append"));
-  if (records.empty()) return done();
   const std::string body = sqlite::encode_batch(last_ + 1, term_, records);
   if (body.size() > kMaxBodySize) {
     return invalid_argument("append: a batch of " + std::to_string(body.size()) +
@@ -155,6 +154,7 @@ Done SqliteJournalDriver::append(std::span<const std::string> records) {
   }
   const auto insert = [&]() -> Done {
     TRY(check_fence("append"));
+    if (records.empty()) return done();
     insert_.bind(1, last_ + 1).bind(2, records.size()).bind(3, term_.number).bind(4, body);
     return insert_.run();
   };
@@ -196,7 +196,6 @@ Result<uint64_t> SqliteJournalDriver::last_sequence() {
 Result<std::vector<JournalRecord>> SqliteJournalDriver::read(uint64_t from, size_t max_records) {
   CHECK(from >= 1);
   std::vector<JournalRecord> out;
-  if (max_records == 0) return out;
   const Done collected = transaction(begin_read_, [&]() -> Done {
     const uint64_t snapshot = TRY(snapshot_sequence());
     if (from <= snapshot) {
@@ -218,7 +217,7 @@ Done SqliteJournalDriver::collect(uint64_t from, size_t max_records,
                                   std::vector<JournalRecord>& out) {
   from_.bind(1, from);
   uint64_t expected = 0;  // where the next batch must begin, once one was seen
-  while (TRY(from_.step())) {
+  while (out.size() < max_records && TRY(from_.step())) {
     const uint64_t first = from_.number(0);
     if (first > from && first != expected) {
       const uint64_t missing = std::max(expected, from);
