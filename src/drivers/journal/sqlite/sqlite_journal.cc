@@ -219,10 +219,11 @@ Done SqliteJournalDriver::collect(uint64_t from, size_t max_records,
   uint64_t expected = 0;  // where the next batch must begin, once one was seen
   while (out.size() < max_records && TRY(from_.step())) {
     const uint64_t first = from_.number(0);
-    if (first > from && first != expected) {
-      const uint64_t missing = std::max(expected, from);
-      return data_loss("record " + std::to_string(missing) + " is missing before record " +
-                       std::to_string(first));
+    // Damage may also bring a row twice or out of order, so each must begin where the last ended.
+    const bool follows = expected == 0 ? first <= from : first == expected;
+    if (!follows) {
+      return data_loss("record " + std::to_string(std::max(expected, from)) +
+                       " is missing; record " + std::to_string(first) + " stands in its place");
     }
     std::vector<JournalRecord> batch = TRY(decode_row(from_));
     for (JournalRecord& record : batch) {
