@@ -1,5 +1,6 @@
 #include "train/options.h"
 
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 
@@ -35,7 +36,11 @@ Done validate(const TrainOptions& options, int world) {
 }
 
 Digest agreement_digest(const TrainOptions& options) {
-  return digest_of(flags_text(options));
+  TrainOptions shared = options;
+  // Machines may keep their files where they like; what is in the text is compared by its digest.
+  shared.data.clear();
+  shared.checkpoint_dir.clear();
+  return digest_of(flags_text(shared));
 }
 
 double learning_rate(const TrainOptions& options, int64_t step) {
