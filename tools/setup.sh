@@ -37,7 +37,8 @@ if ! command -v dpkg-query >/dev/null; then
   exit 1
 fi
 
-installed=$(dpkg-query -W -f='${db:Status-Abbrev} ${Package}\n' 2>/dev/null | awk '$1 == "ii" { print $2 }')
+installed=$(dpkg-query -W -f='${db:Status-Abbrev} ${Package}\n' 2>/dev/null |
+  awk '$1 == "ii" { print $2 }')
 missing=()
 for package in "${wanted[@]}"; do
   grep -qxF "$package" <<<"$installed" || missing+=("$package")
@@ -50,7 +51,7 @@ fi
 as_root=()
 if [ "$(id -u)" != 0 ]; then
   if ! command -v sudo >/dev/null; then
-    echo "setup: ${#missing[@]} packages are missing, and neither root nor sudo is at hand. As root:" >&2
+    echo "setup: ${#missing[@]} packages are missing and this is not root. As root:" >&2
     echo "  apt-get install --no-install-recommends ${missing[*]}" >&2
     exit 1
   fi
