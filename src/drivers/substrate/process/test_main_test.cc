@@ -53,7 +53,7 @@ int fork_tree(int depth) {
 }
 
 int touch_memory(long bytes) {
-  char* const memory = static_cast<char*>(std::malloc(static_cast<size_t>(bytes)));
+  volatile char* const memory = static_cast<volatile char*>(std::malloc(static_cast<size_t>(bytes)));
   if (memory == nullptr) return 9;
   for (long i = 0; i < bytes; i += 4096) memory[i] = 1;
   return 0;
