@@ -77,9 +77,8 @@ def function_name(head):
 def is_function(head):
     if INIT_LIST.search(head):
         return function_name(head) is not None
-    return bool(FUNCTION_TAIL.search(head)) and "=" not in head.split("(")[0].replace("operator=",
-                                                                                      "") \
-        .replace("==", "") and function_name(head) is not None
+    before = re.sub(r"operator\s*[^\s\w(]+", "operator", head).split("(")[0]
+    return "=" not in before and bool(FUNCTION_TAIL.search(head)) and bool(function_name(head))
 
 
 def read_shapes(code):
