@@ -5,5 +5,8 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 bench=${KEIKO_BUILD_DIR:-build/release}/bench_drivers_journal_sqlite
-[ -x "$bench" ] || { echo "$bench is not built: ./dev build bench_drivers_journal_sqlite" >&2; exit 2; }
+if [ ! -x "$bench" ]; then
+  echo "$bench is not built: ./dev build bench_drivers_journal_sqlite" >&2
+  exit 2
+fi
 exec "$bench" --benchmark_counters_tabular=true --benchmark_min_time="${MIN_TIME:-1}" "$@"

@@ -40,12 +40,32 @@ constexpr std::array<uint32_t, 256> make_crc_table() {
 }
 constexpr std::array<uint32_t, 256> kCrcTable = make_crc_table();
 
+uint32_t crc_by_table(std::string_view bytes, uint32_t crc) {
+  for (const char c : bytes) crc = (crc >> 8) ^ kCrcTable[(crc ^ static_cast<uint8_t>(c)) & 0xff];
+  return crc;
+}
+
+#ifdef __x86_64__
+/// Eight bytes an instruction where the processor has SSE 4.2, about ten times the table's pace.
+__attribute__((target("sse4.2"))) uint32_t crc_by_processor(std::string_view bytes, uint32_t crc) {
+  uint64_t wide = crc;
+  for (; bytes.size() >= 8; bytes.remove_prefix(8)) {
+    uint64_t word = 0;
+    std::memcpy(&word, bytes.data(), 8);
+    wide = __builtin_ia32_crc32di(wide, word);
+  }
+  return crc_by_table(bytes, static_cast<uint32_t>(wide));
+}
+#endif
+
 }  // namespace
 
-uint32_t crc32c(std::string_view bytes) {
-  uint32_t crc = ~0u;
-  for (const char c : bytes) crc = (crc >> 8) ^ kCrcTable[(crc ^ static_cast<uint8_t>(c)) & 0xff];
-  return ~crc;
+uint32_t crc32c(std::string_view bytes, uint32_t before) {
+#ifdef __x86_64__
+  static const bool has_instruction = __builtin_cpu_supports("sse4.2") != 0;
+  if (has_instruction) return ~crc_by_processor(bytes, ~before);
+#endif
+  return ~crc_by_table(bytes, ~before);
 }
 
 }  // namespace keiko

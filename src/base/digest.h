@@ -20,7 +20,8 @@ Digest digest_of(std::string_view bytes, Digest seed = {});
 /// RETURNS: 16 hexadecimal digits.
 std::string to_text(Digest digest);
 
-/// CRC-32C (Castagnoli, RFC 3720 B.4) over `bytes`: guards records against torn writes.
-uint32_t crc32c(std::string_view bytes);
+/// CRC-32C (Castagnoli, RFC 3720 B.4) over `bytes`: guards records against torn writes. `before` is
+/// the checksum of the bytes in front of them: crc32c(b, crc32c(a)) is crc32c(ab).
+uint32_t crc32c(std::string_view bytes, uint32_t before = 0);
 
 }  // namespace keiko

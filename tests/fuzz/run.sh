@@ -43,6 +43,11 @@ for source in $sources $main; do
 done
 $compiler "${options[@]}" -fsanitize=fuzzer "${objects[@]}" $(head_line flags) -o "$out/fuzz"
 
+# A target's files lie in memory where that is possible, and go with the run.
+scratch=$(mktemp -d /dev/shm/keiko_fuzz_XXXXXX 2>/dev/null || mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+export TMPDIR=$scratch
+
 seeds=()
 [ -d "tests/fuzz/seeds/$target" ] && seeds=("tests/fuzz/seeds/$target")
 status=0

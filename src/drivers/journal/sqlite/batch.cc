@@ -25,12 +25,10 @@ Error broken_record(uint64_t sequence, const char* what) {
 }  // namespace
 
 uint32_t record_checksum(uint64_t sequence, Term term, std::string_view bytes) {
-  std::string covered;
-  covered.reserve(bytes.size() + 20);
-  put_varint(covered, sequence);
-  put_varint(covered, term.number);
-  covered += bytes;
-  return crc32c(covered);
+  std::string head;
+  put_varint(head, sequence);
+  put_varint(head, term.number);
+  return crc32c(bytes, crc32c(head));
 }
 
 std::string encode_batch(uint64_t first, Term term, std::span<const std::string> records) {

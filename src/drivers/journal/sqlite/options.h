@@ -18,7 +18,7 @@ struct SqliteJournalOptions {
   bool take_over = false;
 
   /// Pages of 4 KiB that the write-ahead log collects before they move into the database. A longer
-  /// log makes moves rarer, but the log grows for longer before its blocks are reused; of 250, 1,000,
+  /// log makes moves rarer, but it grows for longer before its blocks are reused; of 250, 1,000,
   /// 4,000 and 16,000 pages, 1,000 gave the most appends per second on ext4.
   int checkpoint_pages = 1000;
 

@@ -1,6 +1,7 @@
 // Durable appends of the journal beside what the disk itself allows, in one run.
 //
 //   append/N   one client, batches of N records of 200 bytes, each batch flushed
+//   snapshot/N a state of N MiB stored in place of 1,000 records
 //   replay     records read back, as a server does when it starts
 //
 // records/s        acknowledged records per second
@@ -109,6 +110,24 @@ void append(benchmark::State& state) {
   state.counters["of_in_place"] = in_place_s / journal_s;
 }
 BENCHMARK(append)->RangeMultiplier(4)->Range(1, 256)->UseManualTime();
+
+void snapshot(benchmark::State& state) {
+  BenchFolder folder;
+  auto journal = MUST(open_sqlite_journal({.directory = folder.path()}));
+  MUST(journal->acquire());
+  const std::string bytes(static_cast<size_t>(state.range(0)) << 20, 's');
+  const std::vector<std::string> batch(100, std::string(kRecordSize, 'r'));
+  uint64_t last = 0;
+  for (auto _ : state) {
+    state.PauseTiming();
+    for (int i = 0; i < 10; ++i) MUST(journal->append(batch));
+    last += 10 * batch.size();
+    state.ResumeTiming();
+    MUST(journal->snapshot(last, bytes));
+  }
+  state.SetBytesProcessed(state.iterations() * static_cast<int64_t>(bytes.size()));
+}
+BENCHMARK(snapshot)->Arg(1)->Arg(16)->Arg(64)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 void replay(benchmark::State& state) {
   BenchFolder folder;
