@@ -69,4 +69,7 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except BrokenPipeError:  # the reader, `head` perhaps, had enough
+        sys.exit(1)
