@@ -58,7 +58,7 @@ Done write_atomically(const std::string& path, std::string_view bytes, bool dura
   const std::string temporary = path + ".tmp";
   const Fd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (!fd) return errno_error("cannot write " + temporary, errno);
-  if (!write_all(fd.get(), bytes) || (durable && fdatasync(fd.get()) != 0)) {
+  if (!write_all(fd.get(), bytes)) {
     const Error error = errno_error("cannot write " + temporary, errno);
     unlink(temporary.c_str());
     return error;
@@ -66,6 +66,7 @@ Done write_atomically(const std::string& path, std::string_view bytes, bool dura
   if (rename(temporary.c_str(), path.c_str()) != 0) {
     return errno_error("cannot rename " + temporary + " to " + path, errno);
   }
+  if (durable && fdatasync(fd.get()) != 0) return errno_error("cannot sync " + path, errno);
   return done();
 }
 
@@ -81,8 +82,15 @@ Done make_folders(const std::string& path) {
 
 bool exists(const std::string& path) { return access(path.c_str(), F_OK) == 0; }
 
-FolderLock::FolderLock(const std::string& folder)
+FolderLock::FolderLock(const std::string& folder, int inherited)
     : fd_(open((folder + "/lock").c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644)) {
+  struct stat mine{};
+  struct stat handed{};
+  if (inherited >= 0 && fd_ && fstat(fd_.get(), &mine) == 0 && fstat(inherited, &handed) == 0 &&
+      mine.st_dev == handed.st_dev && mine.st_ino == handed.st_ino) {
+    fd_.reset(inherited);
+    fcntl(inherited, F_SETFD, FD_CLOEXEC);
+  }
   is_mine_ = fd_ && flock(fd_.get(), LOCK_EX | LOCK_NB) == 0;
 }
 

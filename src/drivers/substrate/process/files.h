@@ -44,7 +44,9 @@ bool write_all(int fd, std::string_view bytes);
 /// Writes to an existing kernel file, or makes the file. RETURNS: false with errno set.
 bool write_control(const std::string& path, std::string_view text);
 
-/// Puts a file in place whole or not at all: temporary file, then rename; `durable` adds an fsync.
+/// Puts a file in place whole or not at all for whoever reads it: temporary file, then rename.
+/// `durable` syncs it afterwards, so that nobody waits for the disk to see it; a machine that loses
+/// its power in between leaves a damaged file, which a record's checksum tells.
 Done write_atomically(const std::string& path, std::string_view bytes, bool durable);
 
 /// mkdir -p with mode 0755. RETURNS: an Error naming the path.
@@ -52,11 +54,15 @@ Done make_folders(const std::string& path);
 
 bool exists(const std::string& path);
 
-/// Tries to take the lock of a worker's folder, which its shim holds while it lives.
+/// The lock of a worker's folder: whoever holds it decides the worker's fate. The agent takes it,
+/// and the shim inherits it, so that it is held without a gap from before the shim is started until
+/// the shim is gone.
 class FolderLock {
  public:
-  explicit FolderLock(const std::string& folder);
+  /// Tries to take it. `inherited` is a descriptor that may hold it already; -1: none does.
+  explicit FolderLock(const std::string& folder, int inherited = -1);
   bool is_mine() const { return is_mine_; }
+  int fd() const { return fd_.get(); }
   /// What the holder wrote into it: its encoded ProcessIdentity, empty in its first instants.
   std::string content() const;
   /// REQUIRES: is_mine().

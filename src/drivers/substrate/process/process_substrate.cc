@@ -142,8 +142,9 @@ Done ProcessSubstrate::start(const WorkerProcess& process) {
   Done outcome = write_launch(process, worker);
   if (outcome.ok()) {
     watch(worker);
+    const process::FolderLock lock(worker.paths.folder);
     const Result<pid_t> pid =
-        process::spawn_shim(options_.shim_command, worker.paths.folder,
+        process::spawn_shim(options_.shim_command, worker.paths.folder, lock.fd(),
                             hands_on ? reserved->second.lock.get() : -1);
     if (pid.ok()) {
       Worker& kept = workers_.emplace(process.key, std::move(worker)).first->second;
@@ -254,7 +255,7 @@ void ProcessSubstrate::read_running(Worker& worker) {
 void ProcessSubstrate::find_shim(Worker& worker) {
   const process::FolderLock lock(worker.paths.folder);
   if (lock.is_mine()) {
-    // No shim, and none that comes late can start: it needs this lock and then finds the end.
+    // No shim, and none will come: it would have had the lock since before it was started.
     if (!read_end(worker)) bury(worker);
     return;
   }
@@ -302,7 +303,7 @@ void ProcessSubstrate::bury(Worker& worker) {
                                     : "the machine was restarted while it ran";
   record.program_pid = worker.running.program.pid;
   record.notes = worker.state.notes;
-  const Done written = write_record(worker.paths.folder + "/end", record, true);
+  const Done written = write_record(worker.paths.folder + "/end", record, false);
   if (!written.ok()) log_warn("end_not_recorded", written.error().text());
   worker.state.status = WorkerStatus::kEnded;
   worker.state.end = record.end;

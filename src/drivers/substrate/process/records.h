@@ -1,6 +1,6 @@
 // What agent and shim tell each other through a worker's folder. Each record is a file of its own:
 //
-//   lock     held by the shim for as long as it lives; holds its pid and start time
+//   lock     locked from before the shim is started until it is gone; holds its pid and start time
 //   launch   agent to shim: what to run                      (before the shim is started)
 //   running  shim to agent: the program runs                 (after its exec succeeded)
 //   end      shim to agent, or agent for a dead shim: how it ended; nothing of it runs any more

@@ -68,6 +68,7 @@ class Shim {
 
   std::string folder_;
   LaunchRecord launch_;
+  std::vector<CgroupTree> trees_;
   WorkerScope scope_;
   std::vector<std::string> notes_;
   std::optional<FolderLock> lock_;
@@ -84,10 +85,9 @@ class Shim {
   Duration ended_;
 };
 
-/// Whoever holds the lock decides this worker's fate. An agent that found no shim alive holds it
-/// while it records the end, so a shim that comes late does nothing.
+/// An agent that found the lock free has recorded the end, so a shim that comes late does nothing.
 bool Shim::take_lock() {
-  lock_.emplace(folder_);
+  lock_.emplace(folder_, kFolderLockFd);
   if (!lock_->is_mine() || exists(folder_ + "/end")) return false;
   return lock_->write(encode(identify(getpid())));
 }
@@ -96,12 +96,14 @@ bool Shim::prepare() {
   sigset_t all;
   sigfillset(&all);
   sigprocmask(SIG_BLOCK, &all, nullptr);
-  signals_ = Fd(signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK));
   if (getsid(0) != getpid()) setsid();
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   prctl(PR_SET_NAME, "keiko-shim");
+  // First what was inherited, while its numbers still mean that.
   fcntl(kPortLockFd, F_SETFD, FD_CLOEXEC);
-  if (!take_lock() || !signals_) return false;
+  if (!take_lock()) return false;
+  signals_ = Fd(signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK));
+  if (!signals_) return false;
   auto launch = read_record<LaunchRecord>(folder_ + "/launch");
   if (!launch.ok()) {
     fail_start("the agent's order to start it cannot be read: " + launch.error().message);
@@ -112,11 +114,9 @@ bool Shim::prepare() {
 }
 
 bool Shim::start_program() {
-  const std::vector<CgroupTree> trees =
-      find_cgroup_trees(launch_.cgroup_root, read_file("/proc/self/cgroup").value_or(""));
-  leave_agent_cgroup(trees);
+  trees_ = find_cgroup_trees(launch_.cgroup_root, read_file("/proc/self/cgroup").value_or(""));
   scope_.cgroup = WorkerCgroup(
-      trees, launch_.cgroup_name,
+      trees_, launch_.cgroup_name,
       {launch_.memory, launch_.cpu_milli, launch_.cpu_ceiling, launch_.cpus});
   scope_.tree_root = getpid();
   notes_ = scope_.cgroup.notes();
@@ -222,6 +222,8 @@ void Shim::serve() {
     pollfd wait{status_.get(), POLLIN, 0};
     if (poll(&wait, 1, -1) > 0) on_status();
   }
+  // Only now: a move between cgroups takes a millisecond, and the program is on its way without it.
+  leave_agent_cgroup(trees_);
   while (!program_ended_) turn(-1);
 }
 
@@ -268,7 +270,7 @@ int Shim::record_end() {
   record.program_pid = failure_.empty() ? program_ : 0;
   record.notes = notes_;
   scope_.cgroup.remove();
-  // Durable, and the last thing: whoever reads it may rely on all devices being free.
+  // The last thing: whoever reads it may rely on all devices being free.
   const Done written = write_record(folder_ + "/end", record, true);
   if (written.ok()) return 0;
   std::fprintf(stderr, "%s\n", written.error().text().c_str());

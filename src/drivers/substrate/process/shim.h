@@ -25,8 +25,9 @@ namespace process {
 
 inline int request_signal() { return SIGRTMIN + 1; }
 
-/// The descriptor at which a shim finds the lock of its worker's port, if it has one.
-constexpr int kPortLockFd = 3;
+/// The descriptors at which a shim finds the lock of its folder and, if there is one, of its port.
+constexpr int kFolderLockFd = 3;
+constexpr int kPortLockFd = 4;
 
 }  // namespace process
 }  // namespace keiko

@@ -4,9 +4,11 @@
 #include <spawn.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 
 #include "base/text.h"
+#include "drivers/substrate/process/files.h"
 #include "drivers/substrate/process/shim.h"
 
 namespace keiko::process {
@@ -29,10 +31,12 @@ struct SpawnPlan {
   posix_spawn_file_actions_t actions;
 };
 
+constexpr int kFirstFreeFd = 10;
+
 }  // namespace
 
 Result<pid_t> spawn_shim(const std::vector<std::string>& command, const std::string& folder,
-                         int port_lock) {
+                         int folder_lock, int port_lock) {
   SpawnPlan plan;
   sigset_t all;
   sigfillset(&all);
@@ -43,13 +47,20 @@ Result<pid_t> spawn_shim(const std::vector<std::string>& command, const std::str
                                                                 POSIX_SPAWN_SETSIGMASK |
                                                                 POSIX_SPAWN_SETSIGDEF));
   const std::string log = folder + "/shim.log";
-  if (port_lock >= 0) posix_spawn_file_actions_adddup2(&plan.actions, port_lock, kPortLockFd);
+  // Copies far above the numbers they go to, so that neither overwrites the other on its way.
+  const Fd folder_copy(fcntl(folder_lock, F_DUPFD_CLOEXEC, kFirstFreeFd));
+  const Fd port_copy(port_lock >= 0 ? fcntl(port_lock, F_DUPFD_CLOEXEC, kFirstFreeFd) : -1);
+  if (!folder_copy || (port_lock >= 0 && !port_copy)) {
+    return errno_error("cannot hand locks to a shim", errno);
+  }
+  posix_spawn_file_actions_adddup2(&plan.actions, folder_copy.get(), kFolderLockFd);
+  if (port_copy) posix_spawn_file_actions_adddup2(&plan.actions, port_copy.get(), kPortLockFd);
   posix_spawn_file_actions_addopen(&plan.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&plan.actions, STDOUT_FILENO, log.c_str(),
                                    O_WRONLY | O_CREAT | O_APPEND, 0644);
   posix_spawn_file_actions_adddup2(&plan.actions, STDOUT_FILENO, STDERR_FILENO);
   posix_spawn_file_actions_addclosefrom_np(&plan.actions,
-                                           port_lock >= 0 ? kPortLockFd + 1 : kPortLockFd);
+                                           port_copy ? kPortLockFd + 1 : kPortLockFd);
   std::vector<std::string> words = command;
   words.push_back(folder);
   std::vector<char*> argv;
