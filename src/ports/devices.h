@@ -1,7 +1,7 @@
 // Port Devices: finds the accelerators of this machine and the links between them.
 //
-// Three verbs after Nomad's device plugins. A driver never blocks for long and never throws; what a
-// vendor library cannot tell is left empty, never guessed. Called from the agent's loop thread only.
+// Three verbs after Nomad's device plugins. A driver never blocks for long and never throws; what
+// a vendor library cannot tell is left empty, never guessed. Called from the agent's loop thread.
 #pragma once
 
 #include <map>

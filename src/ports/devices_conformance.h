@@ -1,5 +1,5 @@
-// What every Devices must do, whatever hardware it speaks for. A test program instantiates the suite
-// with a factory; each call of it stands for an agent that starts on the same machine:
+// What every Devices must do, whatever hardware it speaks for. A test program instantiates the
+// suite with a factory; each call of it stands for an agent that starts on the same machine:
 //
 //   INSTANTIATE_TEST_SUITE_P(Fake, DevicesConformance, testing::Values(&make_fake));
 #pragma once

@@ -1,4 +1,4 @@
-// Port Substrate: runs workers on this machine, whatever they are (processes now, containers later).
+// Port Substrate: runs workers on this machine, whatever they are (processes, later containers).
 //
 // Workers outlive the agent: a substrate that is opened again lists what still runs and what ended
 // meanwhile. Output goes to files, never through the agent. Called from one thread; events are
@@ -25,7 +25,7 @@ struct WorkerProcess {
   int64_t cpu_milli = 0;   ///< its share when cores are short; 0: no say in it
   Bytes memory;            ///< 0: no limit
   std::vector<int32_t> cpus;  ///< affinity; empty: any
-  Bytes log_limit;         ///< per stream; beyond it output is dropped and the file says so; 0: none
+  Bytes log_limit;         ///< per stream; output beyond it is dropped, with a mark; 0: no limit
   int32_t master_port = 0; ///< a reserve_port() reservation that this worker takes over; 0: none
 };
 

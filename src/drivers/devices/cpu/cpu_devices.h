@@ -1,7 +1,7 @@
-// Devices of a machine without accelerators: "cpu slots", virtual accelerators that make everything
-// work on a laptop. Each slot stands for an equal share of the cores and is a device like any other:
-// it has a UUID, a memory size, a place in the NUMA layout and links by a map that the user may write.
-// Called from one thread.
+// Devices of a machine without accelerators: "cpu slots", virtual accelerators that make
+// everything work on a laptop. Each slot stands for an equal share of the cores and is a device
+// like any other, with a UUID, a memory size, a place in the NUMA layout, and links by a map that
+// the user may give. Called from one thread.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ struct CpuDevicesOptions {
   std::string instance;
   /// Where the kernel tells of itself; tests move them.
   std::string proc_root = "/proc";
-  std::string sys_root = "/sys";
-  std::string machine_id_file = "/etc/machine-id";
+  std::string sys_root = "/sys";                    ///< for the NUMA layout
+  std::string machine_id_file = "/etc/machine-id";  ///< read if no instance is given
 };
 
 /// Reads a link map for `count` devices. RETURNS: kInvalidArgument naming the piece that is wrong;

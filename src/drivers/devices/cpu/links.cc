@@ -44,7 +44,7 @@ Result<Link> parse_link(const std::string& piece, int32_t count) {
   }
   if (first > second) std::swap(first, second);
   if (first == second || second >= static_cast<uint64_t>(count)) {
-    return bad_link(piece, "devices are 0 to " + std::to_string(count - 1) + ", two different ones");
+    return bad_link(piece, "devices are 0 to " + std::to_string(count - 1) + ", two different");
   }
   Link link;
   link.first = static_cast<int32_t>(first);

@@ -86,6 +86,17 @@ void for_each_group(const std::string& folder, Visit visit) {
   }
 }
 
+/// The number behind "oom_kill" in a file of the memory controller; 0 if there is none.
+int64_t count_oom_kills(const std::string& text) {
+  for (const std::string& line : split(text, '\n')) {
+    const std::vector<std::string> words = split(line, ' ');
+    uint64_t count = 0;
+    const bool named = words.size() == 2 && words[0] == "oom_kill";
+    if (named && parse_digits(words[1], count)) return static_cast<int64_t>(count);
+  }
+  return 0;
+}
+
 bool wants(const std::string& controller, const CgroupLimits& limits) {
   if (controller == "memory") return limits.memory.count > 0;
   if (controller == "cpu") return limits.cpu_milli > 0;
@@ -228,18 +239,12 @@ std::vector<int64_t> WorkerCgroup::members() const {
 }
 
 int64_t WorkerCgroup::oom_kills() const {
+  int64_t kills = 0;
   for (const std::string& folder : folders_) {
-    for (const char* file : {"/memory.events", "/memory.oom_control"}) {
-      for (const std::string& line : split(read_file(folder + file).value_or(""), '\n')) {
-        const std::vector<std::string> words = split(line, ' ');
-        uint64_t count = 0;
-        if (words.size() == 2 && words[0] == "oom_kill" && parse_digits(words[1], count)) {
-          return static_cast<int64_t>(count);
-        }
-      }
-    }
+    kills += count_oom_kills(read_file(folder + "/memory.events").value_or(""));       // v2
+    kills += count_oom_kills(read_file(folder + "/memory.oom_control").value_or(""));  // v1
   }
-  return 0;
+  return kills;
 }
 
 void WorkerCgroup::remove() const {

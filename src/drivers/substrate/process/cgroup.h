@@ -5,8 +5,9 @@
 //   v1      <root>/<controller>/keiko/<name>, one per controller that is needed
 //   hybrid  v1's, and <root>/unified/keiko/<name> to track and kill by
 //
-// Where the top of the tree is not ours to write, the own group of the process is tried. Groups live
-// on while the agent is away. No threads of its own; one object per worker, used by one thread.
+// Where the top of the tree is not ours to write, the own group of the process is tried. Groups
+// live on while the agent is away. No threads of its own; one object per worker, used by one
+// thread.
 #pragma once
 
 #include <cstdint>

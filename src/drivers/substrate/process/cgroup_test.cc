@@ -144,7 +144,8 @@ class RealCgroup : public testing::Test {
   bool has_memory_controller() {
     const auto trees =
         find_cgroup_trees("/sys/fs/cgroup", read_file("/proc/self/cgroup").value_or(""));
-    const WorkerCgroup probe(trees, "probe-" + std::to_string(getpid()), {gibibytes(1), 0, false, {}});
+    const std::string name = "probe-" + std::to_string(getpid());
+    const WorkerCgroup probe(trees, name, {gibibytes(1), 0, false, {}});
     probe.remove();
     return probe.holds_memory();
   }
@@ -153,7 +154,7 @@ class RealCgroup : public testing::Test {
 
 TEST_F(RealCgroup, ends_a_worker_that_takes_more_memory_than_it_may) {
   if (!has_memory_controller()) GTEST_SKIP() << "no writable memory cgroup on this machine";
-  WorkerProcess process = TestMachine::act("memory", std::to_string(256 << 20));
+  WorkerProcess process = act("memory", std::to_string(256 << 20));
   process.memory = mebibytes(64);
   const ProcessState ended = machine_.run(process);
   EXPECT_EQ(ended.end.cause, EndCause::kOutOfMemory);
@@ -163,7 +164,7 @@ TEST_F(RealCgroup, ends_a_worker_that_takes_more_memory_than_it_may) {
 TEST_F(RealCgroup, holds_memory_by_rlimit_and_says_so_where_there_is_no_cgroup) {
   machine_.options().cgroup_root = "";
   machine_.open();
-  WorkerProcess process = TestMachine::act("memory", std::to_string(256 << 20));
+  WorkerProcess process = act("memory", std::to_string(256 << 20));
   process.memory = mebibytes(64);
   const ProcessState ended = machine_.run(process);
   EXPECT_EQ(ended.end.exit_code, 9) << "malloc fails in it";
@@ -172,14 +173,14 @@ TEST_F(RealCgroup, holds_memory_by_rlimit_and_says_so_where_there_is_no_cgroup) 
 }
 
 TEST_F(RealCgroup, binds_a_worker_to_its_cpus) {
-  WorkerProcess process = TestMachine::shell("grep Cpus_allowed_list /proc/self/status");
+  WorkerProcess process = shell("grep Cpus_allowed_list /proc/self/status");
   process.cpus = {0};
   machine_.run(process);
   EXPECT_EQ(machine_.out(), "Cpus_allowed_list:\t0\n");
 }
 
 TEST_F(RealCgroup, tells_of_cpus_that_do_not_exist) {
-  WorkerProcess process = TestMachine::shell("true");
+  WorkerProcess process = shell("true");
   process.cpus = {1000};
   const ProcessState ended = machine_.run(process);
   EXPECT_EQ(ended.end.exit_code, 0);
@@ -190,7 +191,7 @@ TEST_F(RealCgroup, tells_of_cpus_that_do_not_exist) {
 }
 
 TEST_F(RealCgroup, leaves_no_group_behind) {
-  WorkerProcess process = TestMachine::shell("true");
+  WorkerProcess process = shell("true");
   process.memory = mebibytes(64);
   process.cpu_milli = 500;
   process.cpus = {0};

@@ -1,5 +1,5 @@
-// Small file tools of the process substrate: whole files in, whole files out, descriptors that close
-// themselves. Free of heavy includes, since the shim must start fast. Thread-safe.
+// Small file tools of the process substrate: whole files in, whole files out, descriptors that
+// close themselves. Free of heavy includes, since the shim must start fast. Thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ constexpr const char* kMark4KiB =
 
 TEST(LogPump, caps_a_worker_that_fills_its_log_and_marks_the_place) {
   TestMachine machine;
-  WorkerProcess process = TestMachine::act("fill", "50000000");
+  WorkerProcess process = act("fill", "50000000");
   process.log_limit = kibibytes(4);
   const ProcessState ended = machine.run(process);
   EXPECT_EQ(ended.end.cause, EndCause::kExited) << "the program must not feel it";
@@ -30,7 +30,7 @@ TEST(LogPump, caps_a_worker_that_fills_its_log_and_marks_the_place) {
 TEST(LogPump, caps_each_stream_by_itself) {
   TestMachine machine;
   WorkerProcess process =
-      TestMachine::shell("head -c 5000 /dev/zero; echo short >&2");
+      shell("head -c 5000 /dev/zero; echo short >&2");
   process.log_limit = kibibytes(4);
   machine.run(process);
   EXPECT_EQ(machine.out().size(), 4096 + 1 + std::string(kMark4KiB).size());
@@ -39,7 +39,7 @@ TEST(LogPump, caps_each_stream_by_itself) {
 
 TEST(LogPump, leaves_output_of_exactly_the_limit_alone) {
   TestMachine machine;
-  WorkerProcess process = TestMachine::shell("head -c 4096 /dev/zero");
+  WorkerProcess process = shell("head -c 4096 /dev/zero");
   process.log_limit = kibibytes(4);
   machine.run(process);
   EXPECT_EQ(machine.out().size(), 4096u);
@@ -47,7 +47,7 @@ TEST(LogPump, leaves_output_of_exactly_the_limit_alone) {
 
 TEST(LogPump, keeps_all_of_a_large_output_up_to_the_last_byte) {
   TestMachine machine;
-  machine.run(TestMachine::shell("seq 1 200000; echo done"));
+  machine.run(shell("seq 1 200000; echo done"));
   const std::string log = machine.out();
   EXPECT_EQ(log.substr(log.size() - 12), "200000\ndone\n");
   EXPECT_EQ(log.size(), 1'288'895u + 5u);  // sizes of the decimal numbers 1..200000, a line each
@@ -55,20 +55,20 @@ TEST(LogPump, keeps_all_of_a_large_output_up_to_the_last_byte) {
 
 TEST(LogPump, keeps_the_order_of_streams_that_share_a_file) {
   TestMachine machine;
-  machine.run(TestMachine::shell("for i in 1 2 3; do echo out$i; echo err$i >&2; done 2>&1"));
+  machine.run(shell("for i in 1 2 3; do echo out$i; echo err$i >&2; done 2>&1"));
   EXPECT_EQ(machine.out(), "out1\nerr1\nout2\nerr2\nout3\nerr3\n");
 }
 
 TEST(LogPump, shows_output_while_the_worker_runs) {
   TestMachine machine;
-  ASSERT_TRUE(machine.substrate().start(TestMachine::shell("echo now; exec sleep 1000")).ok());
+  ASSERT_TRUE(machine.substrate().start(shell("echo now; exec sleep 1000")).ok());
   EXPECT_TRUE(eventually([&] { return machine.out() == "now\n"; }));
 }
 
 TEST(LogPump, keeps_what_a_killed_worker_had_written) {
   TestMachine machine;
   ASSERT_TRUE(
-      machine.substrate().start(TestMachine::shell("seq 1 1000; kill -KILL $$")).ok());
+      machine.substrate().start(shell("seq 1 1000; kill -KILL $$")).ok());
   EXPECT_EQ(machine.wait_for(WorkerStatus::kEnded).end.signal, SIGKILL);
   EXPECT_EQ(machine.out().size(), 3893u);
 }
@@ -77,8 +77,8 @@ TEST(LogPump, fails_the_start_when_the_log_cannot_be_opened) {
   TestMachine machine;
   // A folder lies where the log should be.
   std::filesystem::create_directories(
-      worker_paths(machine.options().state_dir, TestMachine::key()).out);
-  const ProcessState ended = machine.run(TestMachine::shell("true"));
+      worker_paths(machine.options().state_dir, worker_key()).out);
+  const ProcessState ended = machine.run(shell("true"));
   EXPECT_EQ(ended.end.cause, EndCause::kStartFailed);
   EXPECT_NE(ended.end.last_words.find("cannot open the log"), std::string::npos);
 }

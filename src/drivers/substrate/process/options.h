@@ -27,7 +27,7 @@ struct ProcessSubstrateOptions {
   /// Ports for rendezvous, inclusive. Away from the ephemeral range, where any outgoing connection
   /// could take one between the reservation and the worker's bind.
   int32_t port_first = 20'000;
-  int32_t port_last = 29'999;
+  int32_t port_last = 29'999;  ///< the last that is handed out
 
   /// Where a reservation is a locked file, shared by all agents of one user on this machine.
   /// Empty: /tmp/keiko-ports-<uid>.

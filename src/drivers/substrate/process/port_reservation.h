@@ -1,10 +1,10 @@
 // Reserves TCP ports of this machine among all agents and workers of one user.
 //
-// A reservation is a flock on the file <dir>/<port>. The lock belongs to the open file, so the agent
-// hands it on by letting the worker's shim inherit the descriptor: it is held until the last holder
-// is gone, however that happens, and there is nothing to clean up. A port is handed out only if
-// nobody is bound to it, and it is left unbound for the worker. Called from one thread; any number
-// of processes at a time.
+// A reservation is a flock on the file <dir>/<port>. The lock belongs to the open file, so the
+// agent hands it on by letting the worker's shim inherit the descriptor: it is held until the last
+// holder is gone, however that happens, and there is nothing to clean up. A port is handed out
+// only if nobody is bound to it, and it is left unbound for the worker. Called from one thread;
+// any number of processes at a time.
 #pragma once
 
 #include <cstdint>
@@ -30,7 +30,7 @@ struct PortLock {
   Fd lock;  ///< held as long as this or a copy of it is open
 };
 
-/// Reserves a port, looking from a place in the range that `seed` picks, so that agents rarely meet.
+/// Reserves a port, looking from a place in the range that `seed` picks, so agents rarely meet.
 /// RETURNS: kResourceExhausted if every port is taken.
 Result<PortLock> reserve_free_port(const std::string& dir, PortRange range, uint64_t seed);
 

@@ -100,15 +100,15 @@ TEST(PortReservation, never_collides_between_processes) {
 
 TEST(PortReservation, leaves_the_port_unbound_for_the_worker) {
   TestMachine machine;
-  const int32_t port = MUST(machine.substrate().reserve_port(TestMachine::key()));
+  const int32_t port = MUST(machine.substrate().reserve_port(worker_key()));
   EXPECT_TRUE(is_port_free(port));
   EXPECT_TRUE(static_cast<bool>(bind_any(port)));
 }
 
 TEST(PortReservation, lives_as_long_as_the_worker_and_not_as_its_agent) {
   TestMachine machine;
-  const int32_t port = MUST(machine.substrate().reserve_port(TestMachine::key()));
-  WorkerProcess process = TestMachine::shell("exec sleep 1000");
+  const int32_t port = MUST(machine.substrate().reserve_port(worker_key()));
+  WorkerProcess process = shell("exec sleep 1000");
   process.master_port = port;
   ASSERT_TRUE(machine.substrate().start(process).ok());
   machine.wait_for(WorkerStatus::kRunning);
@@ -116,14 +116,14 @@ TEST(PortReservation, lives_as_long_as_the_worker_and_not_as_its_agent) {
   const std::string dir = machine.options().port_dir;
   EXPECT_FALSE(reserve_free_port(dir, {port, port}, 0).ok()) << "its worker still has it";
   machine.open();
-  ASSERT_TRUE(machine.substrate().signal(TestMachine::key(), SIGKILL).ok());
+  ASSERT_TRUE(machine.substrate().signal(worker_key(), SIGKILL).ok());
   machine.wait_for(WorkerStatus::kEnded);
   EXPECT_TRUE(eventually([&] { return reserve_free_port(dir, {port, port}, 0).ok(); }));
 }
 
 TEST(PortReservation, dies_with_an_agent_that_never_started_the_worker) {
   TestMachine machine;
-  const int32_t port = MUST(machine.substrate().reserve_port(TestMachine::key()));
+  const int32_t port = MUST(machine.substrate().reserve_port(worker_key()));
   machine.close();
   EXPECT_TRUE(reserve_free_port(machine.options().port_dir, {port, port}, 0).ok());
 }

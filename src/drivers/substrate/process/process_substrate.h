@@ -3,7 +3,7 @@
 // All truth is in the workers' folders, so an agent that opens the same state directory again finds
 // its workers. A pidfd per shim and an inotify watch per folder make wake_fd() readable within
 // microseconds of any change; poll() then looks only at workers that changed. A shim that died
-// without recording an end takes its worker with it: poll() kills what is left and records kVanished.
+// without recording an end takes its worker with it: poll() kills what is left, records kVanished.
 // Called from one thread.
 #pragma once
 

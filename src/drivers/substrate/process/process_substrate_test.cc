@@ -59,7 +59,7 @@ bool is_gone(int64_t pid) {
 
 TEST(ProcessSubstrate, gives_a_worker_exactly_the_environment_it_was_told) {
   TestMachine machine;
-  WorkerProcess process = TestMachine::shell("");
+  WorkerProcess process = shell("");
   process.argv = {"/usr/bin/env"};
   process.env = {{"A", "1"}, {"B", "two words"}};
   machine.run(process);
@@ -68,14 +68,14 @@ TEST(ProcessSubstrate, gives_a_worker_exactly_the_environment_it_was_told) {
 
 TEST(ProcessSubstrate, gives_a_worker_no_descriptor_but_its_three_streams) {
   TestMachine machine;
-  machine.run(TestMachine::shell("ls /proc/self/fd | wc -l; readlink /proc/self/fd/0"));
+  machine.run(shell("ls /proc/self/fd | wc -l; readlink /proc/self/fd/0"));
   // ls itself has the folder open.
   EXPECT_EQ(machine.out(), "4\n/dev/null\n");
 }
 
 TEST(ProcessSubstrate, runs_a_worker_in_its_directory) {
   TestMachine machine;
-  WorkerProcess process = TestMachine::shell("pwd");
+  WorkerProcess process = shell("pwd");
   process.workdir = "/usr";
   machine.run(process);
   EXPECT_EQ(machine.out(), "/usr\n");
@@ -83,7 +83,7 @@ TEST(ProcessSubstrate, runs_a_worker_in_its_directory) {
 
 TEST(ProcessSubstrate, says_where_it_looked_for_a_missing_program) {
   TestMachine machine;
-  WorkerProcess process = TestMachine::shell("");
+  WorkerProcess process = shell("");
   process.argv = {"foo"};
   const ProcessState state = machine.run(process);
   EXPECT_EQ(state.end.cause, EndCause::kStartFailed);
@@ -93,7 +93,7 @@ TEST(ProcessSubstrate, says_where_it_looked_for_a_missing_program) {
 
 TEST(ProcessSubstrate, says_which_directory_is_missing) {
   TestMachine machine;
-  WorkerProcess process = TestMachine::shell("true");
+  WorkerProcess process = shell("true");
   process.workdir = "/no/such/place";
   const ProcessState state = machine.run(process);
   EXPECT_EQ(state.end.cause, EndCause::kStartFailed);
@@ -102,7 +102,7 @@ TEST(ProcessSubstrate, says_which_directory_is_missing) {
 
 TEST(ProcessSubstrate, says_that_a_file_is_not_a_program) {
   TestMachine machine;
-  WorkerProcess process = TestMachine::shell("");
+  WorkerProcess process = shell("");
   process.argv = {"/etc/passwd"};
   EXPECT_EQ(machine.run(process).end.last_words, "cannot run '/etc/passwd': Permission denied");
 }
@@ -110,7 +110,7 @@ TEST(ProcessSubstrate, says_that_a_file_is_not_a_program) {
 TEST(ProcessSubstrate, keeps_the_last_words_of_a_failed_worker) {
   TestMachine machine;
   const ProcessState state =
-      machine.run(TestMachine::shell("echo fine; echo 'it broke: 42' >&2; exit 1"));
+      machine.run(shell("echo fine; echo 'it broke: 42' >&2; exit 1"));
   EXPECT_EQ(state.end.last_words, "it broke: 42");
   EXPECT_EQ(machine.out(), "fine\n");
   EXPECT_GT(state.end.ran.ns, 0);
@@ -120,7 +120,7 @@ TEST(ProcessSubstrate, keeps_the_last_words_of_a_failed_worker) {
 TEST(ProcessSubstrate, takes_a_daemon_that_forked_away_with_it) {
   TestMachine machine;
   const std::string pid_file = machine.path("daemon.pid");
-  WorkerProcess process = TestMachine::act("daemon", pid_file);
+  WorkerProcess process = act("daemon", pid_file);
   process.argv = {"sh", "-c", "\"$0\" act daemon " + pid_file + "; while [ ! -e " + pid_file +
                                   " ]; do sleep 0.01; done; exit 5", process.argv[0]};
   const ProcessState state = machine.run(process);
@@ -132,7 +132,7 @@ TEST(ProcessSubstrate, takes_a_daemon_that_forked_away_with_it) {
 
 TEST(ProcessSubstrate, kills_forks_of_forks_in_their_own_sessions) {
   TestMachine machine;
-  WorkerProcess process = TestMachine::act("tree", "5");
+  WorkerProcess process = act("tree", "5");
   process.argv = {"sh", "-c", "\"$0\" act tree 5; exec sleep 1000", process.argv[0]};
   ASSERT_TRUE(machine.substrate().start(process).ok());
   machine.wait_for(WorkerStatus::kRunning);
@@ -142,31 +142,31 @@ TEST(ProcessSubstrate, kills_forks_of_forks_in_their_own_sessions) {
     family = descendants(shim);
     return family.size() >= 60;
   })) << family.size();
-  ASSERT_TRUE(machine.substrate().signal(TestMachine::key(), SIGKILL).ok());
+  ASSERT_TRUE(machine.substrate().signal(worker_key(), SIGKILL).ok());
   EXPECT_EQ(machine.wait_for(WorkerStatus::kEnded).end.signal, SIGKILL);
   for (const int64_t pid : family) EXPECT_TRUE(is_gone(pid)) << pid;
 }
 
 TEST(ProcessSubstrate, kills_a_stopped_worker) {
   TestMachine machine;
-  ASSERT_TRUE(machine.substrate().start(TestMachine::shell("exec sleep 1000")).ok());
+  ASSERT_TRUE(machine.substrate().start(shell("exec sleep 1000")).ok());
   const ProcessState running = machine.wait_for(WorkerStatus::kRunning);
-  ASSERT_TRUE(machine.substrate().signal(TestMachine::key(), SIGSTOP).ok());
+  ASSERT_TRUE(machine.substrate().signal(worker_key(), SIGSTOP).ok());
   ASSERT_TRUE(eventually([&] {
     const auto stat = read_stat(running.pid);
     return stat.has_value() && stat->state == 'T';
   }));
-  ASSERT_TRUE(machine.substrate().signal(TestMachine::key(), SIGKILL).ok());
+  ASSERT_TRUE(machine.substrate().signal(worker_key(), SIGKILL).ok());
   EXPECT_EQ(machine.wait_for(WorkerStatus::kEnded).end.signal, SIGKILL);
 }
 
 TEST(ProcessSubstrate, kills_a_worker_whose_shim_is_stopped) {
   TestMachine machine;
-  ASSERT_TRUE(machine.substrate().start(TestMachine::shell("exec sleep 1000")).ok());
+  ASSERT_TRUE(machine.substrate().start(shell("exec sleep 1000")).ok());
   const ProcessState running = machine.wait_for(WorkerStatus::kRunning);
   const auto shim = static_cast<pid_t>(machine.shim_pid());
   ASSERT_EQ(kill(shim, SIGSTOP), 0);
-  ASSERT_TRUE(machine.substrate().signal(TestMachine::key(), SIGKILL).ok());
+  ASSERT_TRUE(machine.substrate().signal(worker_key(), SIGKILL).ok());
   EXPECT_TRUE(eventually([&] { return is_gone(running.pid); }));
   ASSERT_EQ(kill(shim, SIGCONT), 0);
   EXPECT_EQ(machine.wait_for(WorkerStatus::kEnded).end.signal, SIGKILL);
@@ -175,13 +175,13 @@ TEST(ProcessSubstrate, kills_a_worker_whose_shim_is_stopped) {
 TEST(ProcessSubstrate, sends_a_signal_to_every_process_of_a_worker) {
   TestMachine machine;
   ASSERT_TRUE(machine.substrate()
-                  .start(TestMachine::shell("sh -c 'trap \"echo child; exit\" TERM; echo ready; "
+                  .start(shell("sh -c 'trap \"echo child; exit\" TERM; echo ready; "
                                             "while :; do sleep 0.01; done' & "
                                             "trap 'wait; echo parent; exit 0' TERM; wait"))
                   .ok());
   ASSERT_TRUE(eventually([&] { return machine.out() == "ready\n"; }));
   machine.wait_for(WorkerStatus::kRunning);
-  ASSERT_TRUE(machine.substrate().signal(TestMachine::key(), SIGTERM).ok());
+  ASSERT_TRUE(machine.substrate().signal(worker_key(), SIGTERM).ok());
   EXPECT_EQ(machine.wait_for(WorkerStatus::kEnded).end.cause, EndCause::kExited);
   EXPECT_EQ(machine.out(), "ready\nchild\nparent\n");
 }
@@ -189,7 +189,7 @@ TEST(ProcessSubstrate, sends_a_signal_to_every_process_of_a_worker) {
 TEST(ProcessSubstrate, leaves_nothing_behind_when_a_shim_is_killed) {
   TestMachine machine;
   const std::string pid_file = machine.path("daemon.pid");
-  WorkerProcess process = TestMachine::act("daemon", pid_file);
+  WorkerProcess process = act("daemon", pid_file);
   process.argv = {"sh", "-c", "\"$0\" act daemon " + pid_file + "; exec sleep 1000",
                   process.argv[0]};
   process.env["KEIKO_SOCKET"] = machine.folder() + "/socket";
@@ -205,7 +205,7 @@ TEST(ProcessSubstrate, leaves_nothing_behind_when_a_shim_is_killed) {
     EXPECT_EQ(ended.end.cause, EndCause::kVanished);
     EXPECT_TRUE(is_gone(running.pid));
     EXPECT_TRUE(is_gone(daemon)) << (with_cgroups ? "with" : "without") << " cgroups";
-    ASSERT_TRUE(machine.substrate().forget(TestMachine::key()).ok());
+    ASSERT_TRUE(machine.substrate().forget(worker_key()).ok());
   }
 }
 
@@ -215,7 +215,7 @@ TEST(ProcessSubstrate, survives_the_death_of_its_agent) {
   const pid_t agent = fork();
   if (agent == 0) {
     auto substrate = MUST(ProcessSubstrate::open(machine.options()));
-    MUST(substrate->start(TestMachine::shell(
+    MUST(substrate->start(shell(
         "echo before; while [ ! -e " + machine.path("go") + " ]; do sleep 0.01; done; exit 42")));
     kill(getpid(), SIGKILL);
   }
@@ -275,7 +275,7 @@ TEST(ProcessSubstrate, says_so_when_the_machine_was_restarted) {
 
 TEST(ProcessSubstrate, takes_a_damaged_end_for_a_vanished_worker) {
   TestMachine machine;
-  machine.run(TestMachine::shell("exit 3"));
+  machine.run(shell("exit 3"));
   machine.close();
   MUST(write_atomically(machine.folder() + "/end", "torn", false));
   machine.open();
@@ -285,7 +285,7 @@ TEST(ProcessSubstrate, takes_a_damaged_end_for_a_vanished_worker) {
 
 TEST(ProcessSubstrate, wakes_its_caller_when_a_worker_runs_and_when_it_ends) {
   TestMachine machine;
-  ASSERT_TRUE(machine.substrate().start(TestMachine::shell("sleep 0.2"))
+  ASSERT_TRUE(machine.substrate().start(shell("sleep 0.2"))
                   .ok());
   // Waits on the descriptor alone: a missed wake-up would hang until the timeout.
   const auto wake = [&] {
@@ -308,7 +308,7 @@ TEST(ProcessSubstrate, tells_the_caller_that_the_shim_cannot_be_started) {
   TestMachine machine;
   machine.options().shim_command = {"/no/such/shim"};
   machine.open();
-  const Done refused = machine.substrate().start(TestMachine::shell("true"));
+  const Done refused = machine.substrate().start(shell("true"));
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::kNotFound);
   EXPECT_TRUE(machine.substrate().poll().empty());
@@ -323,7 +323,7 @@ TEST(ProcessSubstrate, runs_two_hundred_quick_workers_and_leaves_nothing) {
   TestMachine machine;
   constexpr int32_t kWorkers = 200;
   for (int32_t rank = 0; rank < kWorkers; ++rank) {
-    WorkerProcess process = TestMachine::shell("", rank);
+    WorkerProcess process = shell("", rank);
     process.argv = {"true"};
     ASSERT_TRUE(machine.substrate().start(process).ok());
   }
@@ -331,7 +331,7 @@ TEST(ProcessSubstrate, runs_two_hundred_quick_workers_and_leaves_nothing) {
     const ProcessState ended = machine.wait_for(WorkerStatus::kEnded, rank);
     ASSERT_EQ(ended.end.cause, EndCause::kExited) << rank << " " << ended.end.last_words;
     ASSERT_EQ(ended.end.exit_code, 0);
-    ASSERT_TRUE(machine.substrate().forget(TestMachine::key(rank)).ok());
+    ASSERT_TRUE(machine.substrate().forget(worker_key(rank)).ok());
   }
   EXPECT_TRUE(std::filesystem::is_empty(machine.path("workers")));
   EXPECT_TRUE(eventually([&] {

@@ -5,10 +5,10 @@
 //                          |  \__ log pipes __/  \__ orphans come back to the shim (subreaper)
 //                          '--> folder: lock, running, end
 //
-// The agent talks to it by one queued signal, kRequestSignal, whose value is the signal to pass on
-// to all of the worker. Queued signals are kept by the kernel until the shim reads them, so one that
-// comes before the program runs is not lost, and a pidfd makes sure that it reaches this shim.
-// The file needs base/ only and starts in about a millisecond.
+// The agent talks to it by one queued signal, request_signal(), whose value is the signal to pass
+// on to all of the worker. Queued signals are kept by the kernel until the shim reads them, so
+// that one sent before the program runs is not lost, and a pidfd makes sure that it reaches this
+// shim. The file needs base/ only and starts in about a millisecond.
 #pragma once
 
 #include <csignal>

@@ -11,6 +11,14 @@
 
 namespace keiko::process {
 
+inline WorkerKey worker_key(int32_t rank = 0) { return {JobId{7}, 1, rank}; }
+
+/// `sh -c script` as rank `rank`, with a PATH and nothing else in its environment.
+WorkerProcess shell(const std::string& script, int32_t rank = 0);
+
+/// This test program acting as one of the odd workers of test_main_test.cc.
+WorkerProcess act(const std::string& name, const std::string& argument);
+
 class TestMachine {
  public:
   TestMachine();
@@ -21,12 +29,6 @@ class TestMachine {
   ProcessSubstrateOptions& options() { return options_; }
   void open();
   void close() { substrate_.reset(); }
-
-  static WorkerKey key(int32_t rank = 0) { return {JobId{7}, 1, rank}; }
-  /// `sh -c script` as rank `rank`, with a PATH and nothing else in its environment.
-  static WorkerProcess shell(const std::string& script, int32_t rank = 0);
-  /// This test program acting as one of the odd workers of test_main_test.cc.
-  static WorkerProcess act(const std::string& name, const std::string& argument);
 
   ProcessState state(int32_t rank = 0);
   /// Waits for the substrate to say so. RETURNS: the last state it was in.

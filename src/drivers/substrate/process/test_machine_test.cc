@@ -55,16 +55,16 @@ TestMachine::~TestMachine() {
   std::filesystem::remove_all(options_.state_dir, ignored);
 }
 
-WorkerProcess TestMachine::shell(const std::string& script, int32_t rank) {
+WorkerProcess shell(const std::string& script, int32_t rank) {
   WorkerProcess process;
-  process.key = key(rank);
+  process.key = worker_key(rank);
   process.argv = {"sh", "-c", script};
   process.env = {{"PATH", "/usr/bin:/bin"}};
   process.workdir = "/";
   return process;
 }
 
-WorkerProcess TestMachine::act(const std::string& name, const std::string& argument) {
+WorkerProcess act(const std::string& name, const std::string& argument) {
   WorkerProcess process = shell("");
   process.argv = {std::filesystem::read_symlink("/proc/self/exe").string(), "act", name, argument};
   return process;
@@ -72,7 +72,7 @@ WorkerProcess TestMachine::act(const std::string& name, const std::string& argum
 
 ProcessState TestMachine::state(int32_t rank) {
   for (const ProcessState& found : substrate_->poll()) {
-    if (found.key == key(rank)) return found;
+    if (found.key == worker_key(rank)) return found;
   }
   return {};
 }
@@ -94,13 +94,13 @@ ProcessState TestMachine::run(const WorkerProcess& process) {
 }
 
 std::string TestMachine::out(int32_t rank) const {
-  return read_file(worker_paths(options_.state_dir, key(rank)).out).value_or("");
+  return read_file(worker_paths(options_.state_dir, worker_key(rank)).out).value_or("");
 }
 std::string TestMachine::err(int32_t rank) const {
-  return read_file(worker_paths(options_.state_dir, key(rank)).err).value_or("");
+  return read_file(worker_paths(options_.state_dir, worker_key(rank)).err).value_or("");
 }
 std::string TestMachine::folder(int32_t rank) const {
-  return worker_paths(options_.state_dir, key(rank)).folder;
+  return worker_paths(options_.state_dir, worker_key(rank)).folder;
 }
 int64_t TestMachine::shim_pid(int32_t rank) const {
   return MUST(read_record<RunningRecord>(folder(rank) + "/running")).shim.pid;

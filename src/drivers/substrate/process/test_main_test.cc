@@ -53,7 +53,8 @@ int fork_tree(int depth) {
 }
 
 int touch_memory(long bytes) {
-  volatile char* const memory = static_cast<volatile char*>(std::malloc(static_cast<size_t>(bytes)));
+  void* const block = std::malloc(static_cast<size_t>(bytes));
+  volatile char* const memory = static_cast<volatile char*>(block);
   if (memory == nullptr) return 9;
   for (long i = 0; i < bytes; i += 4096) memory[i] = 1;
   return 0;
