@@ -274,6 +274,7 @@ TEST_P(SubstrateConformance, shows_the_port_that_a_worker_took_over_also_after_a
   ASSERT_TRUE(start(SubstrateProgram::kSleep, 0, port).ok());
   ASSERT_TRUE(becomes(WorkerStatus::kRunning));
   EXPECT_EQ(state().master_port, port);
+  EXPECT_EQ(MUST(substrate().reserve_port(key())), port) << "asked again, it is the same";
   harness_->crash();
   harness_->reopen();
   EXPECT_EQ(state().master_port, port);

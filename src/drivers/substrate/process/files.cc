@@ -56,9 +56,11 @@ bool write_control(const std::string& path, std::string_view text) {
 
 Done write_atomically(const std::string& path, std::string_view bytes, bool durable) {
   const std::string temporary = path + ".tmp";
-  const Fd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  // Cut after the write, not before: what set_aside() holds must not be given back in between.
+  const Fd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
   if (!fd) return errno_error("cannot write " + temporary, errno);
-  if (!write_all(fd.get(), bytes)) {
+  const auto size = static_cast<off_t>(bytes.size());
+  if (!write_all(fd.get(), bytes) || ftruncate(fd.get(), size) != 0) {
     const Error error = errno_error("cannot write " + temporary, errno);
     unlink(temporary.c_str());
     return error;
@@ -68,6 +70,12 @@ Done write_atomically(const std::string& path, std::string_view bytes, bool dura
   }
   if (durable && fdatasync(fd.get()) != 0) return errno_error("cannot sync " + path, errno);
   return done();
+}
+
+void set_aside(const std::string& path, int64_t count) {
+  const std::string temporary = path + ".tmp";
+  const Fd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644));
+  if (fd) write_all(fd.get(), std::string(static_cast<size_t>(count), '\0'));
 }
 
 Done make_folders(const std::string& path) {

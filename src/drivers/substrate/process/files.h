@@ -49,6 +49,10 @@ bool write_control(const std::string& path, std::string_view text);
 /// its power in between leaves a damaged file, which a record's checksum tells.
 Done write_atomically(const std::string& path, std::string_view bytes, bool durable);
 
+/// Takes the space for a later write_atomically() of up to `count` bytes, so that it succeeds on a
+/// disk that is full by then. Best effort: a copy-on-write file system may not keep it.
+void set_aside(const std::string& path, int64_t count);
+
 /// mkdir -p with mode 0755. RETURNS: an Error naming the path.
 Done make_folders(const std::string& path);
 

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -92,6 +93,24 @@ TEST(LogPump, lets_the_program_run_on_when_the_disk_is_full) {
     pump.drain();
   }
   EXPECT_GE(pump.fd(), 0);
+}
+
+TEST(LogPump, lets_a_worker_fill_the_disk_and_still_tells_its_end) {
+  TestMachine machine;
+  machine.close();
+  const std::string disk = machine.options().state_dir;
+  if (mount("keiko-test", disk.c_str(), "tmpfs", 0, "size=1m") != 0) {
+    GTEST_SKIP() << "may not mount a small disk";
+  }
+  machine.open();
+  WorkerProcess process = act("fill", "8000000");
+  const ProcessState ended = machine.run(process);
+  EXPECT_EQ(ended.end.cause, EndCause::kExited) << ended.end.last_words;
+  EXPECT_EQ(ended.end.exit_code, 0);
+  EXPECT_LT(machine.out().size(), 1u << 20);
+  machine.close();
+  EXPECT_EQ(umount2(disk.c_str(), MNT_DETACH), 0);
+  machine.open();
 }
 
 TEST(LogPump, stops_reading_when_the_program_has_closed_the_stream) {

@@ -383,6 +383,10 @@ Done ProcessSubstrate::forget(const WorkerKey& key) {
 Result<int32_t> ProcessSubstrate::reserve_port(const WorkerKey& key) {
   const auto held = reservations_.find(key);
   if (held != reservations_.end()) return held->second.port;
+  const auto worker = workers_.find(key);
+  if (worker != workers_.end() && worker->second.state.master_port != 0) {
+    return worker->second.state.master_port;
+  }
   const process::PortRange range = process::outside_ephemeral(
       {options_.port_first, options_.port_last},
       read_file("/proc/sys/net/ipv4/ip_local_port_range").value_or(""));

@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <vector>
 
 #include "drivers/substrate/process/process_substrate.h"
 #include "drivers/substrate/process/shim.h"
@@ -90,6 +91,17 @@ void start(benchmark::State& state) {
   }
 }
 BENCHMARK(start)->Iterations(300)->Unit(benchmark::kMicrosecond)->UseRealTime();
+
+/// An agent of 1 GiB: its size must not show, as it would with fork().
+void start_from_a_large_agent(benchmark::State& state) {
+  std::vector<char> memory(1 << 30, 1);
+  benchmark::DoNotOptimize(memory.data());
+  start(state);
+}
+BENCHMARK(start_from_a_large_agent)
+    ->Iterations(300)
+    ->Unit(benchmark::kMicrosecond)
+    ->UseRealTime();
 
 void first_instruction(benchmark::State& state) {
   Bench bench;

@@ -25,6 +25,7 @@ namespace process {
 namespace {
 
 constexpr int64_t kLastWordsBytes = 2048;
+constexpr int64_t kEndRecordBytes = 4096;  // last words and all the rest
 
 Duration monotonic_now() {
   timespec now{};
@@ -224,6 +225,8 @@ void Shim::serve() {
   }
   // Only now: a move between cgroups takes a millisecond, and the program is on its way without it.
   leave_agent_cgroup(trees_);
+  // A worker that fills the disk must not lose its own end by that.
+  set_aside(folder_ + "/end", kEndRecordBytes);
   while (!program_ended_) turn(-1);
 }
 

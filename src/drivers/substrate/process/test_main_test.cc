@@ -1,8 +1,6 @@
 // The test program is its own shim and its own odd workers: `PROGRAM shim FOLDER` and
 // `PROGRAM act NAME`. This main() takes the place of gtest's.
-#include <fcntl.h>
 #include <gtest/gtest.h>
-#include <sys/socket.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -52,19 +50,10 @@ int fork_tree(int depth) {
   return 0;
 }
 
-int touch_memory(long bytes) {
-  void* const block = std::malloc(static_cast<size_t>(bytes));
-  volatile char* const memory = static_cast<volatile char*>(block);
-  if (memory == nullptr) return 9;
-  for (long i = 0; i < bytes; i += 4096) memory[i] = 1;
-  return 0;
-}
-
 int act(const std::string& name, const std::string& argument) {
   if (name == "daemon") return leave_a_daemon(argument);
   if (name == "fill") return fill_log(std::atol(argument.c_str()));
   if (name == "tree") return fork_tree(std::atoi(argument.c_str()));
-  if (name == "memory") return touch_memory(std::atol(argument.c_str()));
   return 99;
 }
 
