@@ -38,7 +38,7 @@ keiko::Result<std::unique_ptr<keiko::Collective>> open_collective(
 int main(int argc, char** argv) {
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const int code = keiko::train::run_command(arguments, read_variables(), open_collective);
-  // Everything durable is on disk; the destructors of libtorch's 280 libraries would only cost time.
+  // Everything durable is on disk; the destructors of libtorch's 280 libraries only cost time.
   std::fflush(nullptr);
   std::_Exit(code);
 }

@@ -1,9 +1,9 @@
 // Collective: what the ranks of one gang do together to buffers, in our own types.
 //
 // A Collective belongs to one rank of one generation of a gang. Every rank issues the same calls in
-// the same order, from one thread at a time. The first error (a peer died, a deadline passed, a rank
-// asked for another operation) ends the generation: every later call returns an Error, and a new
-// group must be made. abort() may be called from any thread and wakes whoever waits.
+// the same order, from one thread at a time. The first error (a peer died, a deadline passed, a
+// rank asked for another operation) ends the generation: every later call returns an Error, and
+// a new group must be made. abort() may be called from any thread and wakes whoever waits.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,9 @@ class FakeGroup {
       finish_round(work);
     } else {
       const auto limit = std::chrono::nanoseconds(options_.op_timeout.ns);
-      const bool woken = changed_.wait_for(lock, limit, [&] { return failure_ || round_ != round; });
+      const bool woken = changed_.wait_for(lock, limit, [&] {
+        return failure_.has_value() || round_ != round;
+      });
       if (!woken) {
         fail(deadline_exceeded("rank " + std::to_string(rank) + " waited " +
                                to_text(options_.op_timeout) + " for " +

@@ -18,6 +18,7 @@ struct FakeCollectiveOptions {
 
 /// RETURNS: one Collective per rank. A rank that is destroyed counts as dead: others that wait for
 /// it, or ask for anything later, get kUnavailable. REQUIRES: world >= 1.
-std::vector<std::unique_ptr<Collective>> make_fake_collectives(const FakeCollectiveOptions& options);
+std::vector<std::unique_ptr<Collective>> make_fake_collectives(
+    const FakeCollectiveOptions& options);
 
 }  // namespace keiko

@@ -1,7 +1,7 @@
 // ParameterArena: all weights of a model in one flat run of floats, all gradients in another.
 //
-// The tensors that the model computes with are views into the two. So an optimizer step is one loop,
-// a bucket of the gradient reduction is a range, and a checkpoint writes three runs of bytes.
+// The tensors that the model computes with are views into the two. So an optimizer step is one
+// loop, a bucket of the gradient reduction is a range, and a checkpoint writes three runs of bytes.
 // Parameters lie in the order of the forward pass, each on a 64-byte border.
 #pragma once
 

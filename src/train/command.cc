@@ -178,8 +178,14 @@ Result<RankEnvironment> read_environment(const std::map<std::string, std::string
   environment.rank = TRY(read_number(variables, "RANK", 0, 0, environment.world - 1));
   environment.master_addr = read_word(variables, "MASTER_ADDR", "127.0.0.1");
   environment.master_port = TRY(read_number(variables, "MASTER_PORT", 0, 1, 65535));
-  environment.job = read_word(variables, "KEIKO_JOB", "");
-  environment.attempt = TRY(read_number(variables, "KEIKO_ATTEMPT", 1, 0, 1'000'000'000));
+  // Under plain torchrun its own run id and restart count tell generations apart.
+  const std::string run_id = read_word(variables, "TORCHELASTIC_RUN_ID", "");
+  environment.job = read_word(variables, "KEIKO_JOB", run_id.c_str());
+  constexpr int kMostAttempts = 1'000'000'000;
+  const int restarts =
+      TRY(read_number(variables, "TORCHELASTIC_RESTART_COUNT", 0, 0, kMostAttempts));
+  environment.attempt = TRY(read_number(variables, "KEIKO_ATTEMPT", restarts + 1, 0,
+                                        kMostAttempts));
   environment.socket_path = read_word(variables, "KEIKO_SOCKET", "");
   environment.checkpoint_dir = read_word(variables, "KEIKO_CHECKPOINT_DIR", "");
   if (environment.world > 1 && environment.master_port == 0) {

@@ -15,7 +15,7 @@ constexpr double kBig = 1e15;
 constexpr double kAnyInt = 9e15;
 
 const std::array<FlagRow, 30> kRows = {{
-    {"The text", "data", "FILE", &O::data, 0, 0, "text file to train on; its last tenth is held out"},
+    {"The text", "data", "FILE", &O::data, 0, 0, "one text file; its last tenth is held out"},
     {"", "tokenizer", "KIND", &O::tokenizer, 0, 0, "byte or char"},
     {"The model", "layers", "N", &O::layers, 1, 1000, "transformer blocks"},
     {"", "heads", "N", &O::heads, 1, 1000, "attention heads per block"},

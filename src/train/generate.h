@@ -18,8 +18,8 @@ struct GenerateOptions {
   uint64_t seed = 1337;      ///< the same seed gives the same text
 };
 
-/// RETURNS: the prompt and what the model goes on with, or kInvalidArgument when the prompt is empty
-/// or has characters that the vocabulary lacks.
+/// RETURNS: the prompt and what the model goes on with, or kInvalidArgument when the prompt is
+/// empty or has characters that the vocabulary lacks.
 Result<std::string> generate_text(const Gpt& model, const Tokenizer& tokenizer,
                                   const GenerateOptions& options);
 

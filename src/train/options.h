@@ -1,5 +1,5 @@
-// TrainOptions: what one training run is told, each field with its unit and its reason. The table of
-// flags in flags.cc has one row per field; nothing here is read from anywhere else.
+// TrainOptions: what one training run is told, each field with its unit and its reason. The table
+// of flags in flags.cc has one row per field; nothing here is read from anywhere else.
 #pragma once
 
 #include <cstdint>

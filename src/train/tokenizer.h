@@ -1,5 +1,5 @@
 // Tokenizer: text to numbers and back. `byte` needs no vocabulary; `char` gives each Unicode
-// character of the training text a number, in code point order. A checkpoint carries the vocabulary.
+// character of the training text a number, in code point order; a checkpoint carries them.
 #pragma once
 
 #include <cstdint>

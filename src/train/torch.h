@@ -1,5 +1,5 @@
-// <torch/torch.h> without the macros that it shares with base/check.h: torch brings glog's CHECK and
-// DCHECK, and ours must win. The only place that includes torch, and the room's precompiled header.
+// <torch/torch.h> without the macros that it shares with base/check.h: torch brings glog's CHECK
+// and DCHECK, and ours must win. The only place that includes torch; precompiled for the room.
 #pragma once
 
 #pragma push_macro("CHECK")

@@ -44,7 +44,7 @@ struct TrainOutcome {
 struct TrainHooks {
   /// After each step. RETURNS: false to drop the run there as a kill would: no checkpoint.
   std::function<bool(const StepReport&)> on_step;
-  std::function<void(int64_t step)> on_resume;  ///< before the first step, if there was a checkpoint
+  std::function<void(int64_t step)> on_resume;  ///< once, if there was a checkpoint
   std::function<void(int64_t step, double loss)> on_estimate;
   std::function<void(int64_t step, const std::string& path, double seconds)> on_checkpoint;
   /// Set by a signal handler: checkpoint and end.
