@@ -9,7 +9,6 @@
 #include <set>
 
 #include "base/bytes.h"
-#include "base/bytes.h"
 #include "ports/journal.h"
 
 namespace keiko {
