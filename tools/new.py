@@ -3,8 +3,8 @@
 
 usage: tools/new.py event|policy|driver|rpc|verb NAME [--root FOLDER]
 
-Everything is worked out first and written at the end, so that a missing marker leaves the tree as it
-was. What it writes builds and its test passes; what it does is for you to fill in.
+Everything is worked out first and written at the end, so that a missing marker leaves the tree
+as it was. What it writes builds and its test passes; what it does is for you to fill in.
 """
 import argparse
 import re

@@ -25,7 +25,8 @@ class NewThings(unittest.TestCase):
 
     def new(self, *arguments):
         return subprocess.run(
-            [sys.executable, "-B", str(ROOT / "tools/new.py"), *arguments, "--root", self.folder.name],
+            [sys.executable, "-B", str(ROOT / "tools/new.py"), *arguments, "--root",
+             self.folder.name],
             capture_output=True, text=True, check=False)
 
     def made(self, *arguments):

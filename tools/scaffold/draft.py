@@ -1,4 +1,4 @@
-"""What a scaffold is going to write: new files, rows in old ones, and the boxes left for a person."""
+"""What a scaffold will write: new files, rows in old ones, and the boxes left for a person."""
 import re
 
 

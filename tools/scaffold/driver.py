@@ -59,7 +59,9 @@ def scaffold(draft, name):
     written = "\n\n".join(
         f"{squeeze(r)} {type_name}::{v}({unused(p)}){' const' if c else ''} {{\n"
         f"  {body(squeeze(r), f'{driver}: {v}')}\n}}" for r, v, p, c in verbs)
-    draft.new_file(f"src/{folder}/{stem}.h", f"""// {type_name}: {class_name} by {driver}. Say what it talks to, and from which thread it is called.
+    draft.new_file(f"src/{folder}/{stem}.h", f"""// {type_name}: {class_name} by {driver}.
+//
+// Say here what it talks to and from which thread it is called.
 #pragma once
 
 #include "ports/{port}.h"
@@ -109,6 +111,6 @@ def add_rows(draft, port, driver, folder, stem, type_name):
     else:
         draft.box(f"add a row to {registry} behind WITH_{driver.upper()}")
     draft.box(f"write the verbs of {type_name} in src/{folder}/{stem}.cc, five at most")
-    draft.box(f"pass the port's conformance test: include ports/{port}_conformance.h in {stem}_test.cc")
+    draft.box(f"pass ports/{port}_conformance.h in {stem}_test.cc, the test that its fake passes")
     draft.box("an outside library? name it in FLOORS, cmake/externals.cmake and tools/packages.txt")
     draft.box("./dev fix writes the room's row in ARCHITECTURE.md; say there what it owns")

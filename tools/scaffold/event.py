@@ -51,6 +51,11 @@ TEST({type}, of_an_unknown_job_is_refused_and_changes_nothing) {{
 """
 
 
+def applied(line):
+    """RETURNS: the event type that a declaration of apply_body takes."""
+    return re.search(r"const (\w+)& event", line)[1]
+
+
 def scaffold(draft, name):
     type_name = pascal(name)
     text = draft.text(HEADER)
@@ -60,17 +65,19 @@ def scaffold(draft, name):
     draft.row_before(HEADER, r"^using StateBody =",
                      STRUCT.format(type=type_name, name=name, kind=kind))
     draft.replace(HEADER, r"(using StateBody =\s*std::variant<[^;]*?)>;",
-                  lambda m: f"{m[1]},\n                 {type_name}>;", f"StateBody with {type_name}")
+                  lambda m: f"{m[1]},\n                 {type_name}>;",
+                  f"StateBody with {type_name}")
     after = re.findall(r"^Done apply_body\(State& state, Time at, const \w+& event\);$",
                        draft.text(APPLIES), re.M)
     if not after:
         raise ScaffoldError(f"{APPLIES} declares no apply_body")
     draft.replace(APPLIES, re.escape(after[-1]),
-                  lambda m: f"{m[0]}\nDone apply_body(State& state, Time at, const {type_name}& event);",
+                  lambda m: f"{m[0]}\n" + m[0].replace(applied(m[0]), type_name),
                   f"apply_body of {type_name}")
     draft.new_file(f"src/core/state/apply_{name}.cc", APPLY.format(type=type_name, name=name))
     draft.new_file(f"src/core/state/apply_{name}_test.cc", TEST.format(type=type_name))
     draft.box("fields: one line each in fields(); tags are forever")
-    draft.box("apply: refuse what does not fit before anything is changed; a timeline entry, a test")
+    draft.box(
+        "apply: refuse what does not fit before anything is changed; a timeline entry, a test")
     draft.box("src/core/cluster: which command or observation leads to this event")
     draft.box("./dev sim: do the checkers still hold? A new rule goes to docs/INVARIANTS.md")

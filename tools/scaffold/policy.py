@@ -4,7 +4,7 @@ from .draft import pascal
 TABLE = "src/core/sched/policies.cc"
 HEADER = "src/core/sched/policy.h"
 
-FILE = """// Order: the job with the lower id first. Say here which order this is and why somebody wants it.
+FILE = """// Order: the job with the lower id first. Say here which order this is, and why.
 #include "core/sched/policy.h"
 
 namespace keiko::sched {{
@@ -53,7 +53,8 @@ TEST({type}, puts_the_earlier_job_first) {{
 def scaffold(draft, name):
     type_name = pascal(name)
     draft.new_file(f"src/core/sched/policies/{name}.cc", FILE.format(name=name, type=type_name))
-    draft.new_file(f"src/core/sched/policies/{name}_test.cc", TEST.format(name=name, type=type_name))
+    draft.new_file(f"src/core/sched/policies/{name}_test.cc",
+                   TEST.format(name=name, type=type_name))
     draft.row_before(HEADER, r"^std::unique_ptr<OrderPolicy> make_",
                      f"std::unique_ptr<OrderPolicy> make_{name}();\n")
     draft.row_before(TABLE, r"\./dev new policy adds its row above",

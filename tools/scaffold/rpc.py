@@ -25,7 +25,8 @@ message {name}Response {{
   string text = 1;         // a sentence
 }}
 """
-    draft.box(f"give {name}Request and {name}Response their fields; a tag never changes its meaning")
+    draft.box(
+        f"give {name}Request and {name}Response their fields; a tag never changes its meaning")
     draft.box("src/wire: a method of the client, and its conversion to the model")
     draft.box("src/server: the handler (until then callers get 'unimplemented'), and its test")
     draft.box("HTTP: the route in src/server and its path in docs/openapi.yaml")
