@@ -1,0 +1,69 @@
+// Options of the server. apps/ fills them from flags; tests from code.
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/time.h"
+
+namespace keiko::server {
+
+struct LoopOptions {
+  /// Events that wait for the loop; beyond it commands are refused with kResourceExhausted, so that
+  /// memory is bounded and clients hear at once. 100,000 submits of 1 KiB are 100 MiB.
+  size_t queue_limit = 100'000;
+  /// A snapshot is written after so many records or bytes, whichever comes first: 50,000 records
+  /// replay in well under a second.
+  uint64_t snapshot_records = 50'000;
+  Bytes snapshot_bytes = mebibytes(64);
+  /// Time that reads may take between two batches, so that they never hold up heartbeats.
+  Duration read_slice = milliseconds(5);
+  /// With a queue that never empties the scheduler still gets a turn this often.
+  Duration schedule_at_least = milliseconds(100);
+  /// After an append that failed for want of space: first pause before commands are tried again;
+  /// doubles up to the maximum.
+  Duration retry_first = seconds(1);
+  Duration retry_most = seconds(15);
+  /// Effects that may wait for a full disk before the brain starts over without them.
+  size_t held_limit = 200'000;
+  /// Events that WatchEvents can go back to.
+  size_t event_ring = 20'000;
+};
+
+struct StreamOptions {
+  /// Bytes of log output that may wait for one reader.
+  size_t log_buffer_bytes = 1u << 20;
+  /// A reader that takes nothing for this long, with data waiting, is cut off.
+  Duration slow_reader_timeout = seconds(60);
+  /// Bytes that may wait for one agent before its stream is closed as dead.
+  size_t agent_buffer_bytes = 64u << 20;
+  /// How long a follower waits for a node that lost its connection before it gives up.
+  Duration log_node_timeout = seconds(15);
+};
+
+struct HttpOptions {
+  size_t header_limit_bytes = 16 * 1024;
+  size_t body_limit_bytes = 1024 * 1024;
+  /// A client must send its request, and take its answer, within this.
+  Duration request_timeout = seconds(30);
+  /// Silence on an event stream is broken this often, so that a dead client is noticed.
+  Duration stream_beat = seconds(15);
+  /// Connections at once; more are turned away with 503.
+  size_t connection_limit = 1024;
+};
+
+struct ServerOptions {
+  /// Address to listen on. There is no authentication yet, so the default is this machine alone.
+  std::string listen = "127.0.0.1";
+  int grpc_port = 7070;  ///< agents, command line, SDKs; 0: any free one
+  int http_port = 7071;  ///< JSON, events, metrics; 0: any free one
+  /// Where server.json (pid and addresses) is written for the command line; empty: nowhere.
+  std::string state_dir;
+  std::string version;   ///< shown to clients
+  LoopOptions loop;
+  StreamOptions streams;
+  HttpOptions http;
+};
+
+}  // namespace keiko::server
