@@ -85,6 +85,9 @@ class ClusterBrain {
   /// RETURNS: the last progress of a rank, if it ever said any in this attempt.
   std::optional<Progress> progress_of(const WorkerKey& key) const;
 
+  /// RETURNS: why a pending job did not start in the last pass, if it was looked at.
+  const Verdict* verdict_of(JobId job) const;
+
   /// Why the job waits, and what would cure it; for a job that does not wait, where it stands.
   Verdict explain(JobId job, Time now) const;
 
@@ -96,9 +99,14 @@ class ClusterBrain {
   std::map<uint64_t, NodeId> node_by_connection_;
   std::map<WorkerKey, Progress> progress_;
   std::map<JobId, Verdict> verdicts_;  ///< of the last pass, for pending jobs
+  /// The live workers that each node should run, and when a command about one was last sent.
+  std::map<NodeId, std::map<WorkerKey, Time>> wanted_;
   uint64_t next_session_ = 1;
   bool schedule_wanted_ = false;
-  Time next_wake_;
+  Time look_again_;    ///< the scheduler's own; 0: none
+  Time sight_check_;   ///< no node changes how it is seen before this
+  Time limit_check_;   ///< no time limit ends before this; 0: none
+  Time next_wake_;     ///< the last WakeAt sent
 };
 
 }  // namespace keiko::cluster

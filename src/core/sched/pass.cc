@@ -58,14 +58,22 @@ class Pass {
       refuse(job, known->second);
       return;
     }
-    if (std::optional<JobPlan> plan = policy_.place->place(pool_, job)) {
-      plan_.starts.push_back(std::move(*plan));
+    std::optional<JobPlan> start = policy_.place->place(pool_, job);
+    if (!start && !job.excluded.empty()) start = place_with_suspects(job);
+    if (start) {
+      plan_.starts.push_back(std::move(*start));
       return;
     }
     Verdict verdict = pool_.slots().empty() ? no_nodes() : not_now(pool_, job, shape);
     if (!reserved_) reserved_ = policy_.place->reserve(pool_, job) > 0;
     refuse(job, verdict);
     refused_.emplace(ask, std::move(verdict));
+  }
+
+  /// Suspects are avoided where that is possible; a pool without a choice still restarts its jobs.
+  std::optional<JobPlan> place_with_suspects(JobState job) {
+    job.excluded.clear();
+    return policy_.place->place(pool_, job);
   }
 
   static Verdict no_nodes() {

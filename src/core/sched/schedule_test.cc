@@ -139,20 +139,27 @@ TEST(Reservation, says_so_when_a_job_would_fit_but_for_the_one_ahead) {
   EXPECT_EQ(plan.verdicts.at(small).reason, Reason::kBehindOthers);
 }
 
-TEST(Duty, lost_cordoned_draining_silent_and_suspect_nodes_take_no_work) {
+TEST(Duty, lost_cordoned_draining_and_silent_nodes_take_no_work) {
   State state;
   add_node(state, "lost", 1).lost = true;
   add_node(state, "cordoned", 1).cordoned = true;
   add_node(state, "draining", 1).draining = true;
   const NodeId silent = add_node(state, "silent", 1).id;
-  const NodeId suspect = add_node(state, "suspect", 1).id;
-  JobState& job = add_job(state, 1, 1);
-  job.excluded = {suspect};
+  const JobId job = add_job(state, 1, 1).id;
   PassInput input;
   input.avoid = {silent};
   const Plan plan = schedule(state, input);
   EXPECT_TRUE(plan.starts.empty());
-  EXPECT_EQ(plan.verdicts.at(job.id).clauses.size(), 5u);
+  EXPECT_EQ(plan.verdicts.at(job).clauses.size(), 4u);
+}
+
+TEST(Duty, a_suspect_node_is_avoided_unless_there_is_no_other) {
+  State state;
+  const NodeId suspect = add_node(state, "suspect", 1).id;
+  add_job(state, 1, 1).excluded = {suspect};
+  EXPECT_EQ(schedule(state, {}).starts.at(0).placements[0].node, suspect);
+  const NodeId other = add_node(state, "other", 4).id;
+  EXPECT_EQ(schedule(state, {}).starts.at(0).placements[0].node, other);
 }
 
 TEST(BackOff, a_job_waits_for_its_time_and_the_pass_says_when_to_look_again) {

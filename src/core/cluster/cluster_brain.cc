@@ -1,0 +1,107 @@
+#include "core/cluster/cluster_brain.h"
+
+#include "core/cluster/brain_steps.h"
+#include "core/sched/schedule.h"
+
+namespace keiko::cluster {
+
+ClusterBrain::ClusterBrain(State state, uint64_t term, Time now)
+    : state_(std::move(state)), term_(term) {
+  now = std::max(now, state_.now);
+  for (const auto& [id, node] : state_.nodes) sights_[id].last_heard = now;
+  for (const JobId id : state_.active) {
+    const JobState& job = state_.jobs.at(id);
+    for (const WorkerState& worker : job.workers) {
+      if (worker.status == WorkerStatus::kEnded) continue;
+      wanted_[worker.place.node][{id, job.attempt, worker.place.rank}] = {};
+    }
+    if (job.spec.time_limit.ns > 0) limit_check_ = now;
+  }
+  sight_check_ = now;
+}
+
+Effects ClusterBrain::start(Time now) {
+  BrainSteps steps(*this, std::max(now, state_.now));
+  steps.announce_term();
+  schedule_wanted_ = true;
+  return steps.take();
+}
+
+Effects ClusterBrain::step(const Event& event) {
+  BrainSteps steps(*this, std::max(event.at, state_.now));
+  std::visit([&](const auto& body) { steps.on(body); }, event.body);
+  return steps.take();
+}
+
+NodeStatus ClusterBrain::status_of(NodeId id, Time now) const {
+  const NodeState& node = state_.nodes.at(id);
+  if (node.lost) return NodeStatus::kLost;
+  const Duration silent = now - sights_.at(id).last_heard;
+  if (silent >= state_.lease.unreachable_after) return NodeStatus::kUnreachable;
+  if (node.draining) return NodeStatus::kDraining;
+  if (node.cordoned) return NodeStatus::kCordoned;
+  return silent >= state_.lease.slow_after ? NodeStatus::kSlow : NodeStatus::kReady;
+}
+
+const NodeSight* ClusterBrain::sight_of(NodeId node) const {
+  const auto found = sights_.find(node);
+  return found == sights_.end() ? nullptr : &found->second;
+}
+
+std::optional<Progress> ClusterBrain::progress_of(const WorkerKey& key) const {
+  const auto found = progress_.find(key);
+  if (found == progress_.end()) return std::nullopt;
+  return found->second;
+}
+
+const Verdict* ClusterBrain::verdict_of(JobId job) const {
+  const auto found = verdicts_.find(job);
+  return found == verdicts_.end() ? nullptr : &found->second;
+}
+
+namespace {
+
+std::string where_text(const State& state, const JobState& job) {
+  std::map<std::string, int> ranks;
+  for (const WorkerState& worker : job.workers) {
+    if (worker.status != WorkerStatus::kEnded) ++ranks[state.nodes.at(worker.place.node).spec.name];
+  }
+  std::string text;
+  for (const auto& [name, count] : ranks) {
+    text += (text.empty() ? "" : ", ") + std::to_string(count) + " on " + name;
+  }
+  return text;
+}
+
+}  // namespace
+
+Verdict ClusterBrain::explain(JobId id, Time now) const {
+  const auto found = state_.jobs.find(id);
+  if (found == state_.jobs.end()) return {};
+  const JobState& job = found->second;
+  Verdict verdict;
+  verdict.reason = job.reason;
+  verdict.sentence = job.message;
+  if (job.status == JobStatus::kPending) {
+    sched::PassInput input;
+    input.now = now;
+    for (const auto& [node, sight] : sights_) {
+      if (sight.connection == 0 || now - sight.last_heard >= state_.lease.slow_after) {
+        input.avoid.insert(node);
+      }
+    }
+    return sched::explain(state_, id, input);
+  }
+  if (job.status == JobStatus::kSuspended) {
+    verdict.fit = Fit::kNotNow;
+    verdict.reason = Reason::kHeld;
+    verdict.sentence = "held; `keiko release " + to_text(id) + "` lets it run";
+    verdict.cured_by = {Cure::kRelease};
+  } else if (is_placed(job.status)) {
+    const std::string where = where_text(state_, job);
+    if (!where.empty()) verdict.sentence += "; workers: " + where;
+  }
+  return verdict;
+}
+
+}  // namespace keiko::cluster

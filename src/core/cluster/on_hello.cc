@@ -1,0 +1,77 @@
+// Agents come and go. A name belongs to one agent state directory (`instance`) while its lease lives.
+#include "core/cluster/brain_steps.h"
+
+namespace keiko::cluster {
+
+void BrainSteps::refuse(uint64_t connection, const std::string& why) {
+  note("agent_refused", "why=" + quote_text(why));
+  effects_.push_back(Send{connection, {{brain_.term_, brain_.next_session_++}, 1, Refused{why}}});
+  effects_.push_back(CloseConnection{connection, why});
+}
+
+/// Makes the node durable if there is news. RETURNS: false if the agent was refused.
+bool BrainSteps::join(const HelloReceived& event, NodeId& id) {
+  const NodeSpec& spec = event.hello.node;
+  if (const Done valid = validate(spec); !valid.ok()) {
+    refuse(event.connection, valid.error().message);
+    return false;
+  }
+  State& state = brain_.state_;
+  const auto named = state.node_by_name.find(spec.name);
+  if (named == state.node_by_name.end()) {
+    id = NodeId{state.next_node};
+    return commit(NodeJoined{id, spec});
+  }
+  id = named->second;
+  const NodeState& known = state.nodes.at(id);
+  if (known.spec.instance != spec.instance && !known.lost) {
+    refuse(event.connection,
+           "the name '" + spec.name + "' belongs to another live agent at " + known.spec.address +
+               "; start this one with --name, or wait until the other's lease has ended");
+    return false;
+  }
+  if (!known.lost && known.spec == spec) return true;
+  const bool same_hardware = known.spec.devices == spec.devices &&
+                             known.spec.cpu_milli == spec.cpu_milli &&
+                             known.spec.memory == spec.memory;
+  if (!same_hardware && known.worker_count > 0) {
+    note("node_changed", "name=" + spec.name + " why=\"new hardware counts once its workers ended\"");
+    return true;
+  }
+  commit(NodeJoined{id, spec});
+  return true;
+}
+
+void BrainSteps::on(const HelloReceived& event) {
+  NodeId id;
+  if (!join(event, id)) return;
+  NodeSight& sight = brain_.sights_[id];
+  if (sight.connection != 0 && sight.connection != event.connection) {
+    brain_.node_by_connection_.erase(sight.connection);
+    effects_.push_back(CloseConnection{sight.connection, "replaced by a newer stream"});
+  }
+  sight.connection = event.connection;
+  sight.session = {brain_.term_, brain_.next_session_++};
+  sight.last_heard = now_;
+  sight.last_report = 0;
+  sight.last_sent = 0;
+  brain_.node_by_connection_[event.connection] = id;
+  for (auto& [key, sent] : brain_.wanted_[id]) sent = {};
+  send(id, Welcome{id, brain_.state_.lease});
+  reconcile(id, event.hello.workers);
+  brain_.sight_check_ = std::min(brain_.sight_check_, now_ + brain_.state_.lease.slow_after);
+  brain_.schedule_wanted_ = true;
+  settle_touched();
+}
+
+void BrainSteps::on(const ConnectionClosed& event) {
+  const auto found = brain_.node_by_connection_.find(event.connection);
+  if (found == brain_.node_by_connection_.end()) return;
+  NodeSight& sight = brain_.sights_[found->second];
+  if (sight.connection == event.connection) sight.connection = 0;
+  note("agent_disconnected", "name=" + brain_.state_.nodes.at(found->second).spec.name, {},
+       found->second);
+  brain_.node_by_connection_.erase(found);
+}
+
+}  // namespace keiko::cluster

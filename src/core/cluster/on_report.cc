@@ -1,0 +1,92 @@
+// What an agent says it has, against what it should have. Level-triggered: the same report twice, or
+// one that is missed, changes nothing in the end.
+#include "core/cluster/brain_steps.h"
+
+namespace keiko::cluster {
+
+void BrainSteps::on(const ReportReceived& event) {
+  const auto found = brain_.node_by_connection_.find(event.connection);
+  if (found == brain_.node_by_connection_.end()) return;
+  NodeSight& sight = brain_.sights_[found->second];
+  const AgentReport& report = event.report;
+  if (report.session != sight.session || report.sequence <= sight.last_report) return;
+  sight.last_report = report.sequence;
+  sight.last_heard = now_;
+  if (sight.shown != NodeStatus::kReady) brain_.sight_check_ = now_;
+  send(found->second, ReportAck{report.sequence});
+  reconcile(found->second, report.workers);
+  settle_touched();
+}
+
+void BrainSteps::reconcile(NodeId node, const std::vector<WorkerReport>& reports) {
+  std::set<WorkerKey> reported;
+  for (const WorkerReport& report : reports) {
+    reported.insert(report.key);
+    take_report(node, report);
+  }
+  std::vector<WorkerKey> missing;
+  for (const auto& [key, sent] : brain_.wanted_[node]) {
+    if (!reported.contains(key)) missing.push_back(key);
+  }
+  for (const WorkerKey& key : missing) answer_missing(node, key);
+}
+
+void BrainSteps::take_report(NodeId node, const WorkerReport& report) {
+  const WorkerKey& key = report.key;
+  if (!brain_.wanted_[node].contains(key)) return answer_stray(node, report);
+  const JobState& gang = *job(key.job);
+  const WorkerState& worker = gang.workers[static_cast<size_t>(key.rank)];
+  const bool leads = gang.workers[0].place.node == node;
+  if (leads && report.master_port > 0 && gang.master_port == 0 &&
+      commit(RendezvousReady{key.job, key.attempt, report.master_port})) {
+    if (gang.intent == StopIntent::kNone) start_workers(gang);
+  }
+  const bool runs =
+      report.status == WorkerStatus::kRunning || report.status == WorkerStatus::kStopping;
+  if (runs && worker.status == WorkerStatus::kStarting) commit(WorkerStarted{key});
+  if (!report.checkpoint.ref.empty() && report.checkpoint.step > gang.checkpoint.step) {
+    commit(CheckpointCommitted{key.job, key.attempt, report.checkpoint});
+  }
+  if (report.progress) brain_.progress_[key] = *report.progress;
+  if (report.status == WorkerStatus::kEnded) {
+    end_worker(key, report.end);
+    send(node, ForgetWorker{key});
+  } else if (gang.intent != StopIntent::kNone && report.status != WorkerStatus::kStopping) {
+    remind(node, key);
+  }
+}
+
+/// A worker that nobody wants here: of another attempt, of a job that has ended, or never ours.
+void BrainSteps::answer_stray(NodeId node, const WorkerReport& report) {
+  if (report.status == WorkerStatus::kEnded) return send(node, ForgetWorker{report.key});
+  if (report.status == WorkerStatus::kStopping) return;
+  const JobState* owner = job(report.key.job);
+  send(node, StopWorker{report.key, owner == nullptr ? seconds(5) : owner->spec.grace,
+                        "it is not wanted here"});
+}
+
+/// A worker that should be there and is not in the report.
+void BrainSteps::answer_missing(NodeId node, const WorkerKey& key) {
+  const WorkerState& worker = job(key.job)->workers[static_cast<size_t>(key.rank)];
+  if (worker.status == WorkerStatus::kStarting) return remind(node, key);
+  WorkerEnd end;
+  end.cause = EndCause::kVanished;
+  end.last_words = "its agent no longer knows it";
+  end_worker(key, end);
+}
+
+/// Repeats the command about one worker, but not more often than heartbeats come: a command may still
+/// be under way.
+void BrainSteps::remind(NodeId node, const WorkerKey& key) {
+  const Time sent = brain_.wanted_[node][key];
+  if (sent.ns != 0 && now_ - sent < brain_.state_.lease.heartbeat) return;
+  const JobState& gang = *job(key.job);
+  const WorkerState& worker = gang.workers[static_cast<size_t>(key.rank)];
+  if (gang.intent != StopIntent::kNone) {
+    stop_worker(gang, worker);
+  } else {
+    start_worker(gang, worker);
+  }
+}
+
+}  // namespace keiko::cluster

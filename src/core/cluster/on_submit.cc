@@ -1,0 +1,51 @@
+#include "core/cluster/brain_steps.h"
+#include "core/sched/schedule.h"
+
+namespace keiko::cluster {
+
+std::string name_of_command(const std::vector<std::string>& command) {
+  // An interpreter says less than the script it runs: the first word that looks like a file wins.
+  std::string word = command.empty() ? "" : command[0];
+  for (size_t i = 1; i < command.size() && i < 4; ++i) {
+    if (command[i].ends_with(".py") || command[i].ends_with(".sh")) word = command[i];
+  }
+  word = word.substr(word.rfind('/') + 1);
+  std::string label;
+  for (const char c : word) {
+    const char lower = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    const bool plain = (lower >= 'a' && lower <= 'z') || (lower >= '0' && lower <= '9');
+    if (plain) {
+      label += lower;
+    } else if (!label.empty() && label.back() != '-') {
+      label += '-';
+    }
+  }
+  label = label.substr(0, 63);
+  while (label.ends_with('-')) label.pop_back();
+  return label.empty() ? "job" : label;
+}
+
+void BrainSteps::carry_out(uint64_t request, const SubmitJob& submit) {
+  State& state = brain_.state_;
+  if (!submit.token.empty()) {
+    const auto known = state.job_by_token.find(submit.token);
+    if (known != state.job_by_token.end()) {
+      return reply(request, known->second, to_text(known->second) + " was submitted before");
+    }
+  }
+  JobSpec spec = submit.spec;
+  if (spec.name.empty()) spec.name = name_of_command(spec.command);
+  if (Done valid = validate(spec); !valid.ok()) return reply(request, std::move(valid).error());
+  const Verdict verdict = sched::feasibility(state, spec);
+  if (verdict.fit == Fit::kNever) {
+    return reply(request, failed_precondition(verdict.sentence));
+  }
+  const JobId id{state.next_job};
+  if (!commit(JobSubmitted{id, std::move(spec), submit.token})) {
+    return reply(request, internal_error("the job was refused by the state; see the server's log"));
+  }
+  brain_.schedule_wanted_ = true;
+  reply(request, id, "submitted " + to_text(id));
+}
+
+}  // namespace keiko::cluster
