@@ -6,7 +6,7 @@
 #pragma once
 
 #include <map>
-#include <set>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -17,8 +17,12 @@ namespace keiko::node {
 
 // ---- what comes in ----
 
-/// First event: what the substrate found at start, ended workers included.
-struct Adopted { std::vector<WorkerReport> workers; };
+/// First event: what the substrate found at start, ended workers included, and the lease's end as
+/// the agent before this one last knew it (nothing after a reboot, or at the very first start).
+struct Adopted {
+  std::vector<WorkerReport> workers;
+  std::optional<Time> lease_end;
+};
 /// The stream to the server is open: say hello.
 struct Connected {};
 struct Disconnected {};
