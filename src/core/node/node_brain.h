@@ -69,11 +69,9 @@ class NodeBrain {
   friend class NodeSteps;  // the handlers, one file per event kind
   struct Worker {
     WorkerReport report;
-    WorkerLaunch launch;
     bool stop_asked = false;
-    bool lease_stop = false;
-    std::string why;
-    Time kill_at;       ///< when stop_asked
+    bool lease_stop = false;  ///< the lease's end asked for it
+    Time kill_at;             ///< when stop_asked: the next SIGKILL
   };
   NodeSpec spec_;
   LeaseOptions lease_;
@@ -82,8 +80,10 @@ class NodeBrain {
   uint64_t last_command_ = 0;
   uint64_t next_report_ = 1;
   std::map<uint64_t, Time> report_sent_at_;  ///< unanswered reports of this session
-  Time lease_end_;
+  Time hello_sent_at_;
+  Time lease_end_;       ///< 0: never had one
   Time next_report_at_;
+  Time wake_asked_;      ///< the last WakeAt sent
   std::map<WorkerKey, Worker> workers_;
 };
 

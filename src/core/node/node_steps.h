@@ -1,0 +1,55 @@
+// The handlers of the node brain, one file per kind of event, and the words they share. An object
+// lives for one step and collects its effects in order.
+#pragma once
+
+#include <string>
+
+#include "core/node/node_brain.h"
+
+namespace keiko::node {
+
+class NodeSteps {
+ public:
+  NodeSteps(NodeBrain& brain, Time now) : brain_(brain), now_(now) {}
+
+  // on_link.cc
+  void on(const Adopted& event);
+  void on(const Connected& event);
+  void on(const Disconnected& event);
+  // on_server.cc
+  void on(const FromServer& event);
+  // on_worker.cc
+  void on(const WorkerChanged& event);
+  void on(const WorkerSaid& event);
+  // on_wake.cc
+  void on(const Wake& event);
+
+  /// Sends the report if there is news or a heartbeat is due, and asks for the next wake.
+  void finish();
+
+  Effects take() { return std::move(effects_); }
+
+ private:
+  void obey(const Welcome& welcome);
+  void obey(const Refused& refused);
+  void obey(const ReportAck& ack);
+  void obey(const StartWorker& start);
+  void obey(const StopWorker& stop);
+  void obey(const ForgetWorker& forget);
+
+  void stop(NodeBrain::Worker& worker, Duration grace, const std::string& why);
+  void guard_lease();
+  void kill_overdue();
+  void send_report();
+  Time next_wake() const;
+
+  NodeBrain& brain_;
+  Time now_;
+  Effects effects_;
+  bool news_ = false;  ///< worth a report before the next heartbeat
+};
+
+/// RETURNS: whether the worker may still have processes.
+bool is_live(const WorkerReport& report);
+
+}  // namespace keiko::node
