@@ -7,7 +7,7 @@ include_guard(GLOBAL)
 add_custom_target(check_headers)
 add_custom_target(link_alone)
 
-function(keiko_prove_alone room has_sources)
+function(keiko_prove_alone room externals has_sources)
   string(REPLACE "/" "_" name ${room})
   file(GLOB_RECURSE headers CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/src
     ${CMAKE_SOURCE_DIR}/src/${room}/*.h)
@@ -20,10 +20,18 @@ function(keiko_prove_alone room has_sources)
   endforeach()
   if(sources)
     add_library(headers_${name} OBJECT EXCLUDE_FROM_ALL ${sources})
-    # -O0 -g0: nobody runs these objects. -Wno-unused-function: a test header may offer helpers.
-    target_compile_options(headers_${name} PRIVATE -O0 -g0 -Wno-unused-function)
     target_link_libraries(headers_${name} PRIVATE keiko_${name})
-    if(headers MATCHES "_conformance\\.h")
+    # A test header may offer functions that this file does not call.
+    target_compile_options(headers_${name} PRIVATE -Wno-unused-function)
+    if("torch" IN_LIST externals AND has_sources)
+      # Without the precompiled header each of these costs 30 s; the price is that a header which
+      # forgets to include torch passes here.
+      target_precompile_headers(headers_${name} REUSE_FROM keiko_${name})
+      target_compile_options(headers_${name} PRIVATE -fpch-preprocess)
+    else()
+      target_compile_options(headers_${name} PRIVATE -O0 -g0)  # nobody runs these objects
+    endif()
+    if(headers MATCHES "(_conformance|_fixture|_harness)\\.h|test_[a-z_]*\\.h")
       target_link_libraries(headers_${name} PRIVATE GTest::gtest GTest::gmock)
     endif()
     add_dependencies(check_headers headers_${name})

@@ -101,7 +101,7 @@ function(keiko_add_room room uses externals)
       target_compile_options(test_${name} PRIVATE -fpch-preprocess)
     endif()
   endif()
-  keiko_prove_alone(${room} "${sources}")
+  keiko_prove_alone(${room} "${externals}" "${sources}")
   set(KEIKO_ROOMS ${KEIKO_ROOMS} ${room} PARENT_SCOPE)
 endfunction()
 
