@@ -46,6 +46,15 @@ Done Inbox::push_task(Task task) {
   return done();
 }
 
+void Inbox::push_agent_task(Task task) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_) return;
+    waiting_.tasks.push_back(std::move(task));
+  }
+  news_.notify_one();
+}
+
 bool Inbox::take(Batch& batch, Duration at_most) {
   std::unique_lock lock(mutex_);
   news_.wait_for(lock, std::chrono::nanoseconds(std::max<int64_t>(at_most.ns, 0)), [this] {

@@ -43,6 +43,9 @@ class Inbox {
   /// RETURNS: as push_commands.
   Done push_task(Task task);
 
+  /// A task that comes with an agent's message, never refused for want of room.
+  void push_agent_task(Task task);
+
   /// Waits until something is there, `wake` has passed, or close(). RETURNS: false once closed.
   bool take(Batch& batch, Duration at_most);
 

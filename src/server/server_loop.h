@@ -61,6 +61,7 @@ class ServerLoop {
   void post_commands(std::vector<CommandItem> items);
   void post_event(cluster::EventBody body) { inbox_.push_event(std::move(body)); }
   Done post(Task task) { return inbox_.push_task(std::move(task)); }
+  void post_from_agent(Task task) { inbox_.push_agent_task(std::move(task)); }
 
   /// Runs `read` (View -> Result<T>) on the loop thread and hands its result to `then`, which is
   /// called exactly once.
