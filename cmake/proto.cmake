@@ -35,3 +35,8 @@ add_library(keiko_proto STATIC ${proto_sources})
 target_compile_options(keiko_proto PRIVATE -w)
 target_include_directories(keiko_proto SYSTEM PUBLIC ${KEIKO_GEN})
 target_link_libraries(keiko_proto PUBLIC keiko_external_grpc)
+
+# The server answers /openapi.yaml with this file.
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/server/openapi.cc PROPERTIES
+  COMPILE_DEFINITIONS "KEIKO_OPENAPI_PATH=\"${CMAKE_SOURCE_DIR}/docs/openapi.yaml\""
+  OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/docs/openapi.yaml)

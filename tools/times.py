@@ -72,4 +72,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except BrokenPipeError:  # the reader, `head` perhaps, had enough
+        sys.exit(1)
