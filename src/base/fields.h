@@ -13,8 +13,8 @@
 //
 // Wire form, after protobuf's: key = tag << 3 | kind, kind 0 a zigzag varint, kind 2 a length and
 // that many bytes. A decoder skips tags it does not know and leaves absent fields at their default,
-// so old journals replay and a new field costs nothing. Fields equal to their empty value are not
-// written. Equal values have equal bytes: only ordered containers are accepted.
+// so old journals replay and a new field costs nothing. A field that is empty, and empty in a new T
+// too, is not written. Equal values have equal bytes: only ordered containers are accepted.
 #pragma once
 
 #include <cstdint>
@@ -125,15 +125,27 @@ bool is_empty(const T& value) {
   else return value.empty();
 }
 
+/// Writes the fields of `self`. `fresh` is a new Owner: what is empty there may be left out, and only
+/// that, since a reader starts from such an object.
+template <class Owner>
 struct Writer {
   std::string& out;
+  const Owner& self;
+  const Owner& fresh;
 
   template <class T>
   void operator()(uint32_t tag, const char* /*name*/, const T& value) {
-    if (is_empty(value)) return;
+    if (is_empty(value) && is_empty(of_fresh(value))) return;
     constexpr bool kVarint = Number<T> || Wrapped<T>;
     put_varint(out, uint64_t{tag} << 3 | (kVarint ? 0 : 2));
     write_element(out, value);
+  }
+
+  /// RETURNS: the same member of `fresh`. REQUIRES: `value` is a member of `self`.
+  template <class T>
+  const T& of_fresh(const T& value) const {
+    const auto offset = reinterpret_cast<const char*>(&value) - reinterpret_cast<const char*>(&self);
+    return *reinterpret_cast<const T*>(reinterpret_cast<const char*>(&fresh) + offset);
   }
 };
 
@@ -191,8 +203,8 @@ void write_body(std::string& out, const T& value) {
   } else if constexpr (IsOptional<T>::value) {
     if (value.has_value()) write_element(out, *value);
   } else {
-    Writer writer{out};
-    T::fields(value, writer);
+    static const T fresh{};
+    T::fields(value, Writer<T>{out, value, fresh});
   }
 }
 

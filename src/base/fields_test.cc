@@ -80,6 +80,12 @@ TEST(Fields, unknown_tags_are_skipped_and_absent_ones_keep_their_default) {
   EXPECT_EQ(*back, (Inner{4, "w"}));
 }
 
+TEST(Fields, an_empty_value_is_kept_where_the_default_is_not_empty) {
+  const Result<Wider> back = decode<Wider>(encode(Wider{0, "", 0}));
+  ASSERT_TRUE(back.ok());
+  EXPECT_EQ(back->later, 0);
+}
+
 TEST(Fields, every_cut_of_a_record_is_refused_or_shorter_but_never_reads_past_the_end) {
   const std::string bytes = encode(sample());
   for (size_t size = 0; size < bytes.size(); ++size) {

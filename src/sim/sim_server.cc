@@ -5,6 +5,14 @@
 #include "sim/world.h"
 
 namespace keiko::sim {
+namespace {
+
+void apply_record(State& state, const std::string& record) {
+  const StateEvent event = MUST(decode_event(record));
+  MUST(apply(state, event));
+}
+
+}  // namespace
 
 SimServer::SimServer(World& world, DriftClock clock) : world_(world), clock_(clock) {}
 
@@ -12,7 +20,7 @@ Time SimServer::local_now() const { return clock_.local(world_.heap().now()); }
 
 State SimServer::replay() const {
   State state;
-  for (const std::string& record : journal_) MUST(apply(state, MUST(decode_event(record))));
+  for (const std::string& record : journal_) apply_record(state, record);
   return state;
 }
 
@@ -24,7 +32,7 @@ void SimServer::start() {
     from = snapshot_records_;
   }
   for (size_t i = from; i < journal_.size(); ++i) {
-    MUST(apply(state, MUST(decode_event(journal_[i]))));
+    apply_record(state, journal_[i]);
   }
   const Digest restored = digest_of(state);
   const Digest replayed = digest_of(replay());
@@ -114,7 +122,7 @@ void SimServer::take_snapshot() {
   State state;
   if (!snapshot_.empty()) state = MUST(decode_state(snapshot_));
   for (size_t i = snapshot_records_; i < journal_.size(); ++i) {
-    MUST(apply(state, MUST(decode_event(journal_[i]))));
+    apply_record(state, journal_[i]);
   }
   snapshot_ = encode_state(state);
   snapshot_records_ = journal_.size();

@@ -81,6 +81,11 @@ const JobState* BrainSteps::job(JobId id) const {
   return found == brain_.state_.jobs.end() ? nullptr : &found->second;
 }
 
-void BrainSteps::announce_term() { commit(ServerStarted{brain_.term_}); }
+// A server may have died between two events of one decision: every gang is looked at afresh.
+void BrainSteps::announce_term() {
+  commit(ServerStarted{brain_.term_});
+  touched_ = brain_.state_.active;
+  settle_touched();
+}
 
 }  // namespace keiko::cluster
