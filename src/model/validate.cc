@@ -8,8 +8,8 @@
 namespace keiko {
 namespace {
 
-Error bad_field(std::string field, std::string message) {
-  return invalid_argument(field + ": " + message, std::move(field));
+Error bad_field(const std::string& field, const std::string& message) {
+  return invalid_argument(field + ": " + message, field);
 }
 
 Done in_range(const char* field, int64_t value, int64_t low, int64_t high) {
