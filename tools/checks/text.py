@@ -3,6 +3,9 @@
 Each has a mending twin except the ones that need a thought (columns, heads, TODO).
 """
 import re
+import shutil
+import subprocess
+from pathlib import Path
 
 from .floors import INCLUDE
 from .source import Complaint, line_of
@@ -27,11 +30,21 @@ def check_columns(tree):
 
 
 def mend_columns(tree):
-    """Wraps whole-line comments of C++; code is left to its author."""
-    for path in tree.cpp("src/") + tree.cpp("apps/"):
+    """Wraps whole-line comments; clang-format, where installed, breaks the lines of code."""
+    for path in tree.cpp("src/") + tree.cpp("apps/") + tree.select("proto/", ".proto"):
         fresh = wrap_comments(tree.text(path))
         if fresh != tree.text(path):
             tree.write(path, fresh)
+        long_lines = [n for n, line in enumerate(tree.lines(path), 1) if len(line) > COLUMNS]
+        if long_lines and path.endswith((".h", ".cc")) and shutil.which("clang-format"):
+            # The style is ours, not the tree's, so that a small tree can be mended as well.
+            style = Path(__file__).resolve().parents[2] / ".clang-format"
+            lines = [f"--lines={n}:{n}" for n in long_lines]
+            result = subprocess.run(["clang-format", f"--style=file:{style}", *lines],
+                                    input=tree.text(path), capture_output=True, text=True,
+                                    check=False)
+            if result.returncode == 0:
+                tree.write(path, result.stdout)
 
 
 def wrap_comments(text):
@@ -108,20 +121,14 @@ def mend_pragma(tree):
 
 
 def needs_head(tree, path):
-    """A .cc is introduced by the header whose name begins its own; a test by its sentences."""
+    """A .cc that includes a header of its folder is introduced by it; a test by its sentences."""
     if not path.endswith(".cc"):
         return True
     if path.endswith("_test.cc"):
         return False
-    stem = path[:-len(".cc")]
-    while "/" in stem:
-        if tree.has(stem + ".h"):
-            return False
-        folder, _, name = stem.rpartition("/")
-        if "_" not in name:
-            return True
-        stem = folder + "/" + name.rpartition("_")[0]
-    return True
+    folder = path[len("src/"):].rpartition("/")[0]
+    included = [match[2] for match in map(INCLUDE.match, tree.lines(path)) if match]
+    return not any(header.rpartition("/")[0] == folder for header in included)
 
 
 def check_heads(tree):
