@@ -199,7 +199,8 @@ PLANTS = [
     ("sizes", "a full folder",
      lambda h: [h.write(f"src/base/noun{i}.cc", "// A noun of many.\n") for i in range(25)],
      "folder"),
-    ("sizes", "a long main", lambda h: h.write("apps/main.cc", "// line of it\n" * 101), "main"),
+    ("sizes", "a long main", lambda h: h.write("apps/main.cc",
+                                               "// line\n" * 100 + "int main() {\n}\n"), "main"),
     ("sizes", "an option without a why",
      lambda h: h.write("src/core/state/options.h",
                        OPTIONS_HEADER.replace("  ///< nouns; more would "
