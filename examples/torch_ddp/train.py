@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A plain PyTorch DDP script: an MLP on Fashion-MNIST. It knows torchrun's variables and nothing else.
+"""A plain PyTorch DDP script: an MLP on Fashion-MNIST. It knows torchrun's variables, no more.
 
     torchrun --nproc_per_node 2 train.py
     keiko run --workers 2 -- python3 train.py

@@ -1,0 +1,48 @@
+// How the processes of a pool end. The server goes first: it must not see the workers end and start
+// them elsewhere meanwhile. Jobs are not cancelled; the next start of the pool goes on with them.
+#include <algorithm>
+#include <cstdio>
+
+#include "up_loop.h"
+
+namespace keiko::up {
+
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+void UpLoop::stop_all() {
+  std::vector<Child*> server;
+  std::vector<Child*> agents;
+  for (Child& child : children_) {
+    if (child.pidfd() >= 0) (child.name() == "server" ? server : agents).push_back(&child);
+  }
+  stop_children(server, std::chrono::seconds(10));
+  stop_children(agents, std::chrono::seconds(45));  // the longest usual grace, and some
+  std::remove((options_.state_dir + "/up.json").c_str());
+}
+
+void UpLoop::stop_children(const std::vector<Child*>& children, std::chrono::seconds patience) {
+  for (const Child* child : children) child->signal(SIGTERM);
+  const auto until = steady_clock::now() + patience;
+  const int asked = signals_;
+  const auto living = [&] {
+    return std::any_of(children.begin(), children.end(), [](const Child* c) { return c->lives(); });
+  };
+  // A pidfd stays readable until its child is buried, so each is buried as soon as it is dead.
+  while (living() && steady_clock::now() < until && (asked == 0 || signals_ == asked)) {
+    for (Child* child : children) {
+      if (child->pidfd() >= 0 && !child->lives()) child->bury();
+    }
+    wait(milliseconds(500));
+  }
+  for (Child* child : children) {
+    if (child->lives()) {
+      std::printf("%s does not stop: killed\n", child->name().c_str());
+      child->signal(SIGKILL);
+    }
+    while (child->lives()) wait(milliseconds(5));
+    if (child->pidfd() >= 0) child->bury();
+  }
+}
+
+}  // namespace keiko::up

@@ -1,0 +1,53 @@
+// `keiko up --stop`: the supervisor stops the rest; if it was killed, we stop them in its place.
+#include <signal.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "up_command.h"
+#include "up_process.h"
+#include "up_record.h"
+
+namespace keiko::up {
+namespace {
+
+using std::chrono::steady_clock;
+constexpr std::chrono::seconds kPatience{70};
+
+/// Asks them to stop and waits for it.
+Done stop_processes(const std::vector<NamedProcess>& processes) {
+  for (const NamedProcess& process : processes) signal_process(process.identity, SIGTERM);
+  const auto until = steady_clock::now() + kPatience;
+  for (const NamedProcess& process : processes) {
+    while (process::is_alive(process.identity)) {
+      if (steady_clock::now() > until) {
+        return deadline_exceeded(process.name + " (pid " + std::to_string(process.identity.pid) +
+                                 ") has not stopped yet");
+      }
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    }
+  }
+  return done();
+}
+
+}  // namespace
+
+Done stop_pool(const UpOptions& options) {
+  const auto record = read_up_record(options.state_dir);
+  std::vector<NamedProcess> server;
+  std::vector<NamedProcess> agents;
+  for (const NamedProcess& process : record.value_or(UpRecord()).processes) {
+    if (!process::is_alive(process.identity)) continue;
+    if (process.name == "supervisor") return stop_processes({process});
+    (process.name == "server" ? server : agents).push_back(process);
+  }
+  if (server.empty() && agents.empty()) {
+    return not_found("no `keiko up` runs on " + options.state_dir);
+  }
+  // The server first, or it would start the ending workers elsewhere.
+  TRY(stop_processes(server));
+  return stop_processes(agents);
+}
+
+}  // namespace keiko::up
