@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <thread>
 
 #include "up_loop.h"
@@ -15,8 +14,7 @@ using std::chrono::steady_clock;
 constexpr std::chrono::seconds kReadyPatience{90};
 
 void print_banner(const UpOptions& options, const ServerAddress& address, bool background) {
-  const std::string state =
-      options.state_dir == default_state_dir() ? "" : " --state " + options.state_dir;
+  const std::string state = options.usual_state ? "" : " --state " + options.state_dir;
   std::printf("Keiko is up: %lld node%s on this machine, http://%s\n",
               static_cast<long long>(options.nodes), options.nodes == 1 ? "" : "s",
               address.http.c_str());
@@ -61,11 +59,6 @@ Done run_detached(const UpOptions& options) {
 }
 
 }  // namespace
-
-std::string default_state_dir() {
-  const char* home = std::getenv("HOME");
-  return std::string(home == nullptr ? "/tmp" : home) + "/.local/share/keiko";
-}
 
 Done run_up(const UpOptions& options) {
   if (options.stop) return stop_pool(options);

@@ -13,7 +13,4 @@ Done run_up(const UpOptions& options);
 /// RETURNS: kNotFound if nothing of a pool runs on that folder.
 Done stop_pool(const UpOptions& options);
 
-/// What the user's own default is, so that the banner can leave it out.
-std::string default_state_dir();
-
 }  // namespace keiko::up

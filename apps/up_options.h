@@ -9,6 +9,8 @@ namespace keiko::up {
 struct UpOptions {
   /// Where everything of this pool lives: journal, agents' folders, logs. Absolute.
   std::string state_dir;
+  /// Clients of this user find the folder without being told; the banner then leaves it out.
+  bool usual_state = false;
   /// Agents, each a node of its own named node1, node2, ...
   int64_t nodes = 1;
   /// Cpu slots of each node; 0: what the agent finds itself.
