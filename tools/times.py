@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """The budget board: slowest files to compile, slowest tests, files and lines of each room.
 
-usage: tools/times.py BUILD_FOLDER [--board]     (--board: compile times and rooms only)
+usage: tools/times.py BUILD_FOLDER [--board]     (--board: CI's, with growth instead of tests)
 
 Compile seconds come from .ninja_log, so a file that ccache had is as fast as its copy; remove the
 build folder and set CCACHE_DISABLE=1 for true ones.
 """
+import subprocess
 import sys
 from pathlib import Path
 
@@ -59,6 +60,24 @@ def print_rooms(tree):
     print(f"  {total[0]:4d} {total[1]:6d} {total[2]:6d}  in all")
 
 
+def print_growth(root):
+    """Lines that the last commit added and removed, by room; nothing in a clone without history."""
+    diff = subprocess.run(["git", "diff", "--numstat", "HEAD~1", "HEAD", "--", "src"], cwd=root,
+                          capture_output=True, text=True, check=False)
+    rooms, _ = parse_floors(Tree(root))
+    grown = {}
+    for line in diff.stdout.splitlines():
+        added, removed, path = line.split("\t")
+        row = grown.setdefault(room_of(rooms, path[4:]) or "?", [0, 0])
+        row[0] += int(added) if added.isdigit() else 0
+        row[1] += int(removed) if removed.isdigit() else 0
+    print("what the last commit changed (lines added, removed):")
+    for name, (added, removed) in sorted(grown.items(), key=lambda item: -item[1][0]):
+        print(f"  {added:6d} {removed:6d}  {name}")
+    if not grown:
+        print("  no line of src/")
+
+
 def main():
     if len(sys.argv) < 2:
         sys.exit(__doc__)
@@ -68,7 +87,10 @@ def main():
     if "--board" not in sys.argv:
         tests = [case[:2] for case in read_cases(build)]
         print_slowest("slowest tests of the last ./dev test", tests, "s")
-    print_rooms(Tree(Path(__file__).resolve().parent.parent))
+    root = Path(__file__).resolve().parent.parent
+    print_rooms(Tree(root))
+    if "--board" in sys.argv:
+        print_growth(root)
 
 
 if __name__ == "__main__":
