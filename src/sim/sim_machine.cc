@@ -31,6 +31,25 @@ void SimMachine::crash_agent() {
   brain_.reset();
   ++agent_generation_;
   if (connection_ != 0) world_.break_connection(index_, std::exchange(connection_, 0));
+  guard_orphans();
+}
+
+// The shims know the lease, too: what an agent that died cannot stop, they kill before the server gives
+// the devices away.
+void SimMachine::guard_orphans() {
+  if (!saved_lease_end_) return;
+  const Time lease_end = *saved_lease_end_;
+  world_.heap().at(clock_.virtual_at(lease_end - LeaseOptions{}.kill_before), [this, lease_end] {
+    if (saved_lease_end_ != lease_end) return;
+    WorkerEnd end;
+    end.cause = EndCause::kLeaseEnded;
+    end.signal = SIGKILL;
+    std::vector<std::pair<WorkerKey, uint64_t>> live;
+    for (const auto& [key, process] : processes_) {
+      if (process.live) live.emplace_back(key, process.generation);
+    }
+    for (const auto& [key, generation] : live) end_process(key, generation, end);
+  });
 }
 
 void SimMachine::crash_machine() {

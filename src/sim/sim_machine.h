@@ -52,6 +52,7 @@ class SimMachine {
   void carry_out(const node::Effect& effect);
   void try_connect();
   void watch_silence();
+  void guard_orphans();
   void spawn(const WorkerLaunch& launch, bool reserve_port);
   void run_process(const WorkerKey& key, uint64_t generation);
   void schedule_checkpoints(const WorkerKey& key, uint64_t generation);

@@ -31,7 +31,7 @@ using CommandBody = std::variant<SubmitJob, ActOnJob, ActOnNode, ChangeOptions>;
 /// A command of a client; exactly one Reply carries the same request number.
 struct Command { uint64_t request = 0; CommandBody body; };
 
-/// An agent opened a stream; `connection` is the shell's number for it.
+/// An agent opened a stream; `connection` is the shell's number for it, rising with every stream.
 struct HelloReceived { uint64_t connection = 0; AgentHello hello; };
 struct ReportReceived { uint64_t connection = 0; AgentReport report; };
 /// The stream is gone. Nothing is inferred about the workers: the lease decides.
@@ -58,6 +58,7 @@ using Effects = std::vector<Effect>;
 struct NodeSight {
   Time last_heard;                 ///< last report, or the server's start
   uint64_t connection = 0;         ///< 0: none
+  uint64_t newest_connection = 0;  ///< the highest that ever said hello
   Session session;
   uint64_t last_report = 0;
   uint64_t last_sent = 0;

@@ -43,9 +43,17 @@ bool BrainSteps::join(const HelloReceived& event, NodeId& id) {
 }
 
 void BrainSteps::on(const HelloReceived& event) {
+  // A stream says hello once, and streams are numbered as they open: a hello that comes again, or
+  // late from a stream that was replaced, tells of workers as they were.
+  const auto named = brain_.state_.node_by_name.find(event.hello.node.name);
+  if (named != brain_.state_.node_by_name.end() &&
+      event.connection <= brain_.sights_[named->second].newest_connection) {
+    return;
+  }
   NodeId id;
   if (!join(event, id)) return;
   NodeSight& sight = brain_.sights_[id];
+  sight.newest_connection = event.connection;
   if (sight.connection != 0 && sight.connection != event.connection) {
     brain_.node_by_connection_.erase(sight.connection);
     effects_.push_back(CloseConnection{sight.connection, "replaced by a newer stream"});
