@@ -3,6 +3,7 @@
 Works on a copy of the sources, so that the tree stays as it is. Compiles with -fsyntax-only: quick,
 and enough to prove that the rows and the overrides fit the code as it is today.
 """
+import os
 import shutil
 import subprocess
 import sys
@@ -11,6 +12,8 @@ import unittest
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
+# The contract's generated headers, which the verbs' headers reach.
+GENERATED = os.environ.get("KEIKO_BUILD_DIR", str(ROOT / "build/release")) + "/gen"
 
 
 class NewThings(unittest.TestCase):
@@ -41,7 +44,7 @@ class NewThings(unittest.TestCase):
         for path in paths:
             result = subprocess.run(
                 ["g++", "-std=c++20", "-fsyntax-only", "-Wall", "-Wextra", "-Wpedantic", "-Wshadow",
-                 "-Werror", "-Isrc", path],
+                 "-Werror", "-Isrc", "-isystem", GENERATED, path],
                 cwd=self.root, capture_output=True, text=True, check=False)
             self.assertEqual(result.returncode, 0, result.stderr)
 
@@ -64,6 +67,12 @@ class NewThings(unittest.TestCase):
         self.made("event", "job_paused")
         state = "src/core/state/apply_job_paused"
         self.compiles(state + ".cc", state + "_test.cc")
+
+    def test_a_verb_compiles_and_is_in_the_table(self):
+        out = self.made("verb", "pause")
+        self.assertIn("row   src/cli/verbs.cc", out)
+        verbs = "src/cli/verbs"
+        self.compiles(verbs + "/verb_pause.cc", verbs + "/verb_pause_test.cc", verbs + ".cc")
 
     def test_an_rpc_is_valid_in_the_contract(self):
         self.made("rpc", "PauseJob")
