@@ -1,0 +1,49 @@
+"""A worker that is killed starts again and the job ends right; one that always fails ends too."""
+import os
+import signal
+import unittest
+
+from harness import PoolTest, wait_until
+
+# The first attempt waits to be killed; the second one ends.
+WAITS_ONCE = 'echo attempt $KEIKO_ATTEMPT; [ "$KEIKO_ATTEMPT" -ge 2 ] || sleep 60'
+
+
+class Restart(PoolTest):
+    nodes, devices = 2, 2
+
+    def pids(self, job):
+        workers = self.pool.job(job).get("workers", [])
+        return [int(w["pid"]) for w in workers if w.get("status") == "running" and w.get("pid")]
+
+    def test_a_killed_worker_makes_a_second_attempt_that_ends_well(self):
+        job = self.pool.submit("--", "sh", "-c", WAITS_ONCE)
+        self.pool.wait_job(job, ["RUNNING"])
+        os.kill(wait_until(lambda: self.pids(job), 10, "a pid")[0], signal.SIGKILL)
+        ended = self.pool.wait_job(job)
+        self.assertEqual((ended["status"], ended["attempt"]), ("COMPLETED", 2))
+        self.assertIn("attempt 2", self.pool.run("logs", job).stdout)
+
+    def test_a_gang_is_restarted_as_one(self):
+        job = self.pool.submit("--workers", "2", "--devices", "1", "--", "sh", "-c", WAITS_ONCE)
+        self.pool.wait_job(job, ["RUNNING"])
+        pids = wait_until(lambda: len(self.pids(job)) == 2 and self.pids(job), 10, "both pids")
+        os.kill(pids[1], signal.SIGKILL)
+        ended = self.pool.wait_job(job)
+        self.assertEqual((ended["status"], ended["attempt"]), ("COMPLETED", 2))
+
+    def test_a_program_that_always_fails_stops_with_its_own_words(self):
+        job = self.pool.submit("--restarts", "1", "--", "sh", "-c", "echo no such disk >&2; exit 3")
+        ended = self.pool.wait_job(job)
+        self.assertEqual((ended["status"], ended["exit_code"], ended["attempt"]), ("FAILED", 3, 2))
+        self.assertIn("no such disk", self.pool.run("job", job).stdout)
+
+    def test_requeue_starts_a_running_job_again(self):
+        job = self.pool.submit("--", "sh", "-c", WAITS_ONCE)
+        self.pool.wait_job(job, ["RUNNING"])
+        self.assertEqual(self.pool.run("requeue", job).returncode, 0)
+        self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
