@@ -63,5 +63,5 @@ def scaffold(draft, name):
     draft.replace(TABLE, r"std::array<PolicySet, (\d+)>",
                   lambda m: f"std::array<PolicySet, {int(m[1]) + 1}>", "the table's size")
     draft.box("write the order and its head comment, and a test that a user would recognise")
-    draft.box("say in the row's summary what it does; `keiko server --policy` prints it")
+    draft.box("say in the row's summary what it does")
     draft.box("./dev build test_core_sched && ./dev sim")
