@@ -40,7 +40,8 @@ Done copy_floats(const Sections& sections, const std::string& name, std::span<fl
 }
 
 Result<CheckpointHead> read_head(const Sections& sections) {
-  auto head = TRY(decode<CheckpointHead>(TRY(find_section(sections, "head"))));
+  const std::string_view bytes = TRY(find_section(sections, "head"));
+  auto head = TRY(decode<CheckpointHead>(bytes));
   if (head.version != CheckpointHead{}.version) {
     return failed_precondition("the checkpoint has format " + std::to_string(head.version) +
                                ", this program reads " +
@@ -176,7 +177,8 @@ Result<RestoredModel> restore_model(const std::string& path) {
   }
   RestoredModel model;
   model.head = TRY(read_head(sections));
-  model.tokenizer = TRY(Tokenizer::from_record(TRY(find_section(sections, "tokenizer"))));
+  const std::string_view tokenizer_record = TRY(find_section(sections, "tokenizer"));
+  model.tokenizer = TRY(Tokenizer::from_record(tokenizer_record));
   model.shape = {model.head.vocabulary, model.head.layers, model.head.heads, model.head.width,
                  model.head.context};
   model.arena = std::make_unique<ParameterArena>(gpt_parameters(model.shape), 0);

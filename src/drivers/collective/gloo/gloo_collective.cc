@@ -4,12 +4,14 @@
 #include <gloo/rendezvous/store.h>
 #include <gloo/transport/tcp/device.h>
 #include <gloo/transport/unbound_buffer.h>
+#include <signal.h>
 
 #include <atomic>
 #include <chrono>
 #include <cstring>
 #include <mutex>
 #include <optional>
+#include <thread>
 
 #include "base/check.h"
 #include "base/digest.h"
@@ -23,6 +25,10 @@ using UnboundBuffer = gloo::transport::UnboundBuffer;
 
 // Below this a buffer goes to everyone whole: one hop less, and the bytes hardly count.
 constexpr size_t kSmallBytes = 4096;
+// The slot of the farewell; operations count from far above.
+constexpr uint64_t kFarewellSlot = 1;
+constexpr auto kForever = std::chrono::hours(24 * 365);
+constexpr auto kFarewellLimit = std::chrono::seconds(1);
 
 std::chrono::milliseconds to_millis(Duration duration) {
   return std::chrono::milliseconds(std::max<int64_t>(duration.millis(), 1));
@@ -66,9 +72,25 @@ size_t slice_begin(size_t count, int world, int rank) {
 class GlooCollective : public Collective {
  public:
   GlooCollective(const GlooOptions& options, std::shared_ptr<gloo::Context> context)
-      : options_(options), context_(std::move(context)) {}
+      : options_(options),
+        context_(std::move(context)),
+        farewells_(static_cast<size_t>(options.world)) {
+    if (context_ == nullptr) return;
+    watch_ = wrap(farewells_.data(), farewells_.size());
+    for (int peer = 0; peer < world(); ++peer) {
+      if (peer != rank()) watch_->recv(peer, kFarewellSlot, static_cast<size_t>(peer), 1);
+    }
+    watcher_ = std::thread([this] { watch_peers(); });
+  }
 
-  ~GlooCollective() override { close(); }
+  ~GlooCollective() override {
+    if (context_ == nullptr) return;
+    if (healthy().ok()) say_farewell();
+    leaving_ = true;
+    watch_->abortWaitRecv();
+    watcher_.join();
+    close();
+  }
 
   int rank() const override { return options_.rank; }
   int world() const override { return options_.world; }
@@ -128,6 +150,34 @@ class GlooCollective : public Collective {
     return context_->createUnboundBuffer(const_cast<void*>(address), size);
   }
 
+  /// Waits for each peer's farewell; a connection that ends without one is a death. So a rank hears
+  /// of it at once even when all it waits for is somebody else.
+  void watch_peers() {
+    try {
+      for (int peer = 1; peer < world(); ++peer) {
+        if (!watch_->waitRecv(nullptr, kForever)) return;
+      }
+    } catch (const std::exception& exception) {
+      if (leaving_) return;
+      fail(explain(exception));
+      close();
+    }
+  }
+
+  /// Tells the peers that this end is meant: what they still wait for from others goes on.
+  void say_farewell() {
+    const char bye = 1;
+    try {
+      auto part = wrap(&bye, 1);
+      for (int peer = 0; peer < world(); ++peer) {
+        if (peer != rank()) part->send(peer, kFarewellSlot);
+      }
+      for (int peer = 1; peer < world(); ++peer) part->waitSend(nullptr, kFarewellLimit);
+    } catch (const std::exception&) {
+      // Who has gone already needs no farewell.
+    }
+  }
+
   /// The slot of an operation: its place in the sequence and a digest of what is asked, so that two
   /// ranks that ask for different things never match, and meet the deadline instead.
   uint64_t next_slot(const std::string& request) {
@@ -142,20 +192,27 @@ class GlooCollective : public Collective {
     op_deadline_ = Clock::now() + to_millis(options_.op_timeout);
     try {
       const Done outcome = body();
-      if (outcome.ok()) return done();
+      if (outcome.ok()) {
+        op_deadline_ = Clock::time_point::max();
+        return done();
+      }
       fail(outcome.error());
     } catch (const std::exception& exception) {
-      const bool late = Clock::now() >= op_deadline_;
-      fail(late ? deadline_exceeded("rank " + std::to_string(rank()) + " waited " +
-                                    to_text(options_.op_timeout) +
-                                    " for its peers; one of them is stopped, or asks for "
-                                    "something else")
-                : unavailable("rank " + std::to_string(rank()) +
-                              " lost a peer in mid-operation: " + exception.what()));
+      fail(explain(exception));
     }
     // Closing at once tells every other rank, those that wait for somebody else too.
     close();
     return healthy();
+  }
+
+  /// gloo breaks every connection when a wait is over its time, so the time tells the two apart.
+  Error explain(const std::exception& exception) const {
+    const std::string me = "rank " + std::to_string(rank());
+    if (Clock::now() < op_deadline_.load()) {
+      return unavailable(me + " lost a peer: " + exception.what());
+    }
+    return deadline_exceeded(me + " waited " + to_text(options_.op_timeout) +
+                             " for its peers; one of them is stopped, or asks for something else");
   }
 
   Done healthy() {
@@ -167,6 +224,10 @@ class GlooCollective : public Collective {
   void fail(Error error) {
     const std::lock_guard lock(mutex_);
     if (!failure_) failure_ = std::move(error);
+    // Closing wakes the peers, but not always a wait of our own that began at the same moment.
+    if (waiting_ == nullptr) return;
+    waiting_->abortWaitRecv();
+    waiting_->abortWaitSend();
   }
 
   void close() {
@@ -178,10 +239,29 @@ class GlooCollective : public Collective {
     }
   }
 
+  /// While it lives, fail() wakes whoever waits for `part`.
+  class WaitScope {
+   public:
+    WaitScope(GlooCollective& owner, UnboundBuffer& part) : owner_(owner) { set(&part); }
+    ~WaitScope() { set(nullptr); }
+    WaitScope(const WaitScope&) = delete;
+    WaitScope& operator=(const WaitScope&) = delete;
+
+   private:
+    void set(UnboundBuffer* part) {
+      const std::lock_guard lock(owner_.mutex_);
+      owner_.waiting_ = part;
+    }
+    GlooCollective& owner_;
+  };
+
   Done wait(UnboundBuffer& part, int sends, int receives) {
+    const WaitScope scope(*this, part);
+    TRY(healthy());  // a failure before the scope began woke nobody
     const auto left = [&] {
-      const auto ms =
-          std::chrono::duration_cast<std::chrono::milliseconds>(op_deadline_ - Clock::now());
+      // Rounded up: a wait that ends by itself must not end before the deadline.
+      const auto ms = std::chrono::ceil<std::chrono::milliseconds>(op_deadline_.load() -
+                                                                   Clock::now());
       return std::max(ms, std::chrono::milliseconds(1));
     };
     for (int i = 0; i < receives; ++i) {
@@ -263,11 +343,23 @@ class GlooCollective : public Collective {
   std::shared_ptr<gloo::Context> context_;
   std::vector<char> scratch_;
   uint64_t sequence_ = 0;
-  Clock::time_point op_deadline_;
+  std::atomic<Clock::time_point> op_deadline_{Clock::time_point::max()};
   std::atomic<bool> closed_{false};
+  std::vector<char> farewells_;
+  std::unique_ptr<UnboundBuffer> watch_;
+  std::atomic<bool> leaving_{false};
+  std::thread watcher_;
   std::mutex mutex_;
   std::optional<Error> failure_;
+  UnboundBuffer* waiting_ = nullptr;  ///< guarded by mutex_
 };
+
+/// gloo writes to sockets without MSG_NOSIGNAL: by default the death of a peer would kill us too.
+void ignore_broken_pipes() {
+  struct sigaction current {};
+  if (sigaction(SIGPIPE, nullptr, &current) != 0 || current.sa_handler != SIG_DFL) return;
+  signal(SIGPIPE, SIG_IGN);
+}
 
 Done validate(const GlooOptions& options) {
   if (options.world < 1 || options.rank < 0 || options.rank >= options.world) {
@@ -282,6 +374,7 @@ Done validate(const GlooOptions& options) {
 }
 
 Result<std::unique_ptr<Collective>> connect_ranks(const GlooOptions& options) {
+  ignore_broken_pipes();
   const auto deadline = Clock::now() + to_millis(options.connect_timeout);
   std::unique_ptr<TcpStoreServer> server;
   if (options.rank == 0) {

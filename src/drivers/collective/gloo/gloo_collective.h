@@ -2,7 +2,8 @@
 //
 // Ranks meet at rank 0's store, connect every pair (fine to about 64 ranks), then exchange slices
 // directly: each rank reduces its slice of the buffer in rank order and hands it to all. That moves
-// as many bytes as a ring, has the same bits everywhere, and lets every rank see a dead peer itself.
+// the bytes of a ring, has the same bits everywhere, and lets every rank see a dead peer itself.
+// A thread per rank watches the connections, so that a death is noticed between operations too.
 #pragma once
 
 #include <memory>
@@ -28,7 +29,8 @@ struct GlooOptions {
   Duration op_timeout = seconds(60);
 };
 
-/// Connects this rank with all others; a world of one needs no socket.
+/// Connects this rank with all others; a world of one needs no socket. The process ignores SIGPIPE
+/// from then on, unless it has a handler of its own.
 /// RETURNS: kDeadlineExceeded naming who is missing, kInvalidArgument for an impossible rank,
 /// kFailedPrecondition when the port belongs to another run.
 Result<std::unique_ptr<Collective>> open_gloo_collective(const GlooOptions& options);

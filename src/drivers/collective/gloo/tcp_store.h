@@ -1,10 +1,10 @@
-// The rendezvous store: rank 0 listens on MASTER_ADDR:MASTER_PORT, every rank (rank 0 too) dials in,
-// sets its own keys and waits for those of the others. It lives until the ranks are connected.
+// The rendezvous store: rank 0 listens on MASTER_ADDR:MASTER_PORT, every rank (rank 0 too) dials
+// in, sets its own keys and waits for those of the others. It lives until the ranks are connected.
 //
 // Protocol, all integers little-endian uint32: a request is a verb byte ('H' hello, 'S' set, 'G'
 // get), the lengths of key and value, key, value; an answer is a status byte ('+' or '-'), a length
-// and a text. 'H' carries the generation's name as its key: a worker of an older attempt, or another
-// program's client, is told so and sent away. 'G' answers once somebody has set the key.
+// and a text. 'H' carries the generation's name as its key: a worker of an older attempt, or
+// another program's client, is told so and sent away. 'G' answers once somebody has set the key.
 #pragma once
 
 #include <condition_variable>
