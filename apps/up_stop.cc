@@ -1,5 +1,6 @@
-// How the processes of a pool end. The server goes first: it must not see the workers end and start
-// them elsewhere meanwhile. Jobs are not cancelled; the next start of the pool goes on with them.
+// How the processes of a pool end. The agents go first and all at once, each with its workers: the
+// server writes down that they ended by our will, not by their own, so that the next start of the
+// pool goes on with the jobs. No job is cancelled.
 #include <algorithm>
 #include <cstdio>
 
@@ -16,8 +17,8 @@ void UpLoop::stop_all() {
   for (Child& child : children_) {
     if (child.pidfd() >= 0) (child.name() == "server" ? server : agents).push_back(&child);
   }
-  stop_children(server, std::chrono::seconds(10));
   stop_children(agents, std::chrono::seconds(45));  // the longest usual grace, and some
+  stop_children(server, std::chrono::seconds(10));
   std::remove((options_.state_dir + "/up.json").c_str());
 }
 

@@ -45,9 +45,8 @@ Done stop_pool(const UpOptions& options) {
   if (server.empty() && agents.empty()) {
     return not_found("no `keiko up` runs on " + options.state_dir);
   }
-  // The server first, or it would start the ending workers elsewhere.
-  TRY(stop_processes(server));
-  return stop_processes(agents);
+  TRY(stop_processes(agents));  // in the order of up_stop.cc, for its reason
+  return stop_processes(server);
 }
 
 }  // namespace keiko::up
