@@ -121,7 +121,7 @@ class View:
                 and w.get("status") != "ended"]
         status = node.get("status", "")
         ranks = "  ".join(f"rank {w.get('rank', 0)} (pid {w.get('pid', 0)})" for w in here)
-        squares = "".join("■" if device.get("worker") else "□" for device in node.get("devices", []))
+        squares = "".join("■" if d.get("worker") else "□" for d in node.get("devices", []))
         text = f"  {node.get('name', ''):8} {status:9} {squares:6} {ranks or 'free'}"
         return text if here else self.paint("dim", text)
 
