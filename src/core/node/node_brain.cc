@@ -17,9 +17,16 @@ NodeBrain::NodeBrain(NodeSpec spec, LeaseOptions lease)
 
 Effects NodeBrain::step(const Event& event) {
   NodeSteps steps(*this, event.at);
+  steps.keep_deadlines();
   std::visit([&](const auto& body) { steps.on(body); }, event.body);
   steps.finish();
   return steps.take();
+}
+
+size_t NodeBrain::live_count() const {
+  return static_cast<size_t>(std::count_if(workers_.begin(), workers_.end(), [](const auto& entry) {
+    return is_live(entry.second.report);
+  }));
 }
 
 bool is_live(const WorkerReport& report) { return report.status != WorkerStatus::kEnded; }
@@ -35,7 +42,20 @@ void NodeSteps::send_report() {
   effects_.push_back(SendReport{std::move(report)});
 }
 
+/// A refused agent goes once its workers have ended, by its lease if not before; until then a later
+/// hello may still be accepted.
+void NodeSteps::quit_if_refused() {
+  if (brain_.refused_why_.empty()) return;
+  for (const auto& [key, worker] : brain_.workers_) {
+    if (is_live(worker.report)) return;
+  }
+  effects_.push_back(Quit{brain_.refused_why_});
+  brain_.refused_why_.clear();
+}
+
 void NodeSteps::finish() {
+  release_held();
+  quit_if_refused();
   const bool in_session = brain_.connected_ && brain_.session_.term != 0;
   if (in_session && (news_ || now_ >= brain_.next_report_at_)) send_report();
   const Time next = next_wake();
@@ -54,6 +74,7 @@ Time NodeSteps::next_wake() const {
   for (const auto& [key, worker] : brain_.workers_) {
     if (!is_live(worker.report)) continue;
     if (worker.stop_asked) consider(worker.kill_at);
+    if (worker.held) consider(worker.held_until);
     const Time stop_at = brain_.lease_end_ - brain_.lease_.stop_before;
     if (!worker.lease_stop) consider(stop_at);
   }

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -33,15 +34,17 @@ struct WorkerChanged { WorkerReport report; };
 /// A worker said something on its socket.
 struct WorkerSaid { WorkerKey key; std::optional<Progress> progress; std::optional<CheckpointMark> checkpoint; };
 struct Wake {};
-using EventBody =
-    std::variant<Adopted, Connected, Disconnected, FromServer, WorkerChanged, WorkerSaid, Wake>;
+/// This agent goes for good, its workers first: they get `grace`, and no new ones are started.
+struct Leave { Duration grace; std::string why; };
+using EventBody = std::variant<Adopted, Connected, Disconnected, FromServer, WorkerChanged,
+                               WorkerSaid, Wake, Leave>;
 struct Event { Time at; EventBody body; };
 
 // ---- what goes out ----
 
 struct SendHello { AgentHello hello; };
 struct SendReport { AgentReport report; };
-/// Start it; reserve the rendezvous port first if `reserve_port` (this is rank 0's node).
+/// Start it; reserve the gang's rendezvous port first if `reserve_port`, and report it at once.
 struct Spawn { WorkerLaunch launch; bool reserve_port = false; };
 struct SignalWorker { WorkerKey key; int signal = 0; };
 /// Tell the worker over its socket, before the signal.
@@ -49,7 +52,7 @@ struct NoticeWorker { WorkerKey key; Duration deadline; std::string why; };
 struct ForgetProcess { WorkerKey key; };
 struct WakeAt { Time at; };
 struct Note { std::string name; std::string text; };
-/// The server refused this agent for good.
+/// The server refused this agent for good, and none of its workers lives.
 struct Quit { std::string why; };
 using Effect = std::variant<SendHello, SendReport, Spawn, SignalWorker, NoticeWorker, ForgetProcess,
                             WakeAt, Note, Quit>;
@@ -64,11 +67,18 @@ class NodeBrain {
   const NodeSpec& spec() const { return spec_; }
   bool connected() const { return connected_; }
   Time lease_end() const { return lease_end_; }
+  const LeaseOptions& lease() const { return lease_; }
+  /// RETURNS: how many workers may still have processes.
+  size_t live_count() const;
+  /// RETURNS: how many workers it reports, ended ones included.
+  size_t worker_count() const { return workers_.size(); }
 
  private:
   friend class NodeSteps;  // the handlers, one file per event kind
   struct Worker {
     WorkerReport report;
+    std::optional<WorkerLaunch> held;  ///< not spawned yet: waits for rank 0's port ...
+    Time held_until;                   ///< ... no longer than this
     bool stop_asked = false;
     bool lease_stop = false;  ///< the lease's end asked for it
     Time kill_at;             ///< when stop_asked: the next SIGKILL
@@ -76,6 +86,7 @@ class NodeBrain {
   NodeSpec spec_;
   LeaseOptions lease_;
   bool connected_ = false;
+  bool leaving_ = false;
   Session session_;
   uint64_t last_command_ = 0;
   uint64_t next_report_ = 1;
@@ -84,7 +95,9 @@ class NodeBrain {
   Time lease_end_;       ///< 0: never had one
   Time next_report_at_;
   Time wake_asked_;      ///< the last WakeAt sent
+  std::string refused_why_;  ///< not empty: quit as soon as no worker lives
   std::map<WorkerKey, Worker> workers_;
+  std::map<std::pair<JobId, int32_t>, int32_t> ports_;  ///< (job, attempt) → its rendezvous port
 };
 
 }  // namespace keiko::node

@@ -23,6 +23,10 @@ class NodeSteps {
   void on(const WorkerSaid& event);
   // on_wake.cc
   void on(const Wake& event);
+  void on(const Leave& event);
+
+  /// What is due by the clock alone: stops before the lease ends, kills after a grace.
+  void keep_deadlines();
 
   /// Sends the report if there is news or a heartbeat is due, and asks for the next wake.
   void finish();
@@ -33,11 +37,20 @@ class NodeSteps {
   void obey(const Welcome& welcome);
   void obey(const Refused& refused);
   void obey(const ReportAck& ack);
-  void obey(const StartWorker& start);
   void obey(const StopWorker& stop);
   void obey(const ForgetWorker& forget);
 
   void stop(NodeBrain::Worker& worker, Duration grace, const std::string& why);
+  // on_start.cc
+  void obey(const StartWorker& start);
+  void spawn(WorkerLaunch launch);
+  void release_held();
+  void end_held(NodeBrain::Worker& worker);
+  /// RETURNS: the port that this node reserved for the key's attempt, 0 if none yet.
+  int32_t known_port(const WorkerKey& key) const;
+  void learn_port(const WorkerReport& report);
+
+  void quit_if_refused();
   void guard_lease();
   void kill_overdue();
   void send_report();

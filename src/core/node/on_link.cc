@@ -9,6 +9,7 @@ void NodeSteps::on(const Adopted& event) {
   brain_.lease_end_ = event.lease_end.value_or(now_);
   for (const WorkerReport& report : event.workers) {
     brain_.workers_[report.key].report = report;
+    learn_port(report);
     effects_.push_back(Note{"worker_adopted", to_text(report.key) + " " + to_text(report.status)});
   }
   guard_lease();

@@ -27,29 +27,23 @@ void NodeSteps::obey(const Welcome& welcome) {
   brain_.lease_ = welcome.lease;
   brain_.next_report_ = 1;
   brain_.report_sent_at_.clear();
+  brain_.refused_why_.clear();
   brain_.lease_end_ = std::max(brain_.lease_end_, brain_.hello_sent_at_ + brain_.lease_.lease);
   effects_.push_back(Note{"welcome", "node=" + to_text(welcome.node) + " term=" +
                                          std::to_string(brain_.session_.term)});
   news_ = true;
 }
 
-void NodeSteps::obey(const Refused& refused) { effects_.push_back(Quit{refused.why}); }
+void NodeSteps::obey(const Refused& refused) {
+  brain_.session_ = {};
+  brain_.refused_why_ = refused.why.empty() ? "the server gave no reason" : refused.why;
+}
 
 void NodeSteps::obey(const ReportAck& ack) {
   const auto sent = brain_.report_sent_at_.find(ack.report_sequence);
   if (sent == brain_.report_sent_at_.end()) return;
   brain_.lease_end_ = std::max(brain_.lease_end_, sent->second + brain_.lease_.lease);
   brain_.report_sent_at_.erase(brain_.report_sent_at_.begin(), std::next(sent));
-}
-
-void NodeSteps::obey(const StartWorker& start) {
-  const WorkerLaunch& launch = start.launch;
-  if (brain_.workers_.contains(launch.key)) return;
-  // What is started now must be stoppable before the lease ends.
-  if (now_ >= brain_.lease_end_ - brain_.lease_.stop_before) return;
-  brain_.workers_[launch.key].report.key = launch.key;
-  effects_.push_back(Note{"start_worker", to_text(launch.key)});
-  effects_.push_back(Spawn{launch, launch.group_rank == 0});
 }
 
 void NodeSteps::obey(const StopWorker& order) {
@@ -80,6 +74,7 @@ void NodeSteps::stop(NodeBrain::Worker& worker, Duration grace, const std::strin
     return;
   }
   worker.stop_asked = true;
+  if (worker.held) return end_held(worker);
   worker.kill_at = kill_at;
   worker.report.status = WorkerStatus::kStopping;
   news_ = true;

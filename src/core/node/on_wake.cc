@@ -1,4 +1,5 @@
 // Deadlines: the lease, and the grace of workers that were asked to stop.
+#include <algorithm>
 #include <csignal>
 
 #include "core/node/node_steps.h"
@@ -11,9 +12,20 @@ constexpr Duration kKillAgain = seconds(1);
 
 }  // namespace
 
-void NodeSteps::on(const Wake& /*event*/) {
+// Before every event, not at wakes alone: an agent that was stopped for a while and finds a renewal
+// in its queue must not forget that its lease had run out.
+void NodeSteps::keep_deadlines() {
   guard_lease();
   kill_overdue();
+}
+
+void NodeSteps::on(const Wake& /*event*/) {}
+
+void NodeSteps::on(const Leave& event) {
+  brain_.leaving_ = true;
+  for (auto& [key, worker] : brain_.workers_) {
+    if (is_live(worker.report)) stop(worker, event.grace, event.why);
+  }
 }
 
 // Workers that cannot be renewed are asked to stop, then killed, before the server gives their devices
@@ -21,9 +33,9 @@ void NodeSteps::on(const Wake& /*event*/) {
 void NodeSteps::guard_lease() {
   const LeaseOptions& lease = brain_.lease_;
   if (now_ < brain_.lease_end_ - lease.stop_before) return;
+  const Duration left = brain_.lease_end_ - lease.kill_before - now_;
   for (auto& [key, worker] : brain_.workers_) {
     if (!is_live(worker.report) || worker.lease_stop) continue;
-    const Duration left = brain_.lease_end_ - lease.kill_before - now_;
     stop(worker, std::max(left, Duration{}), "the lease ends: no answer from the server");
     worker.lease_stop = true;
   }

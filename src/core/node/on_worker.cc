@@ -10,6 +10,7 @@ void NodeSteps::on(const WorkerChanged& event) {
   known.key = event.report.key;
   known.pid = event.report.pid;
   if (event.report.master_port != 0) known.master_port = event.report.master_port;
+  learn_port(known);
   if (event.report.checkpoint.step > known.checkpoint.step) known.checkpoint = event.report.checkpoint;
   const bool stopping = worker.stop_asked && is_live(event.report);
   known.status = stopping ? WorkerStatus::kStopping : event.report.status;
@@ -17,7 +18,8 @@ void NodeSteps::on(const WorkerChanged& event) {
     known.end = event.report.end;
     const bool by_us = known.end.cause == EndCause::kSignalled || known.end.cause == EndCause::kExited;
     if (worker.stop_asked && by_us) {
-      known.end.cause = worker.lease_stop ? EndCause::kLeaseEnded : EndCause::kStopped;
+      const bool by_node = worker.lease_stop || brain_.leaving_;
+      known.end.cause = by_node ? EndCause::kLeaseEnded : EndCause::kStopped;
     }
     effects_.push_back(Note{"worker_ended", to_text(known.key) + " " + fields_text(known.end)});
   }
