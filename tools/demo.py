@@ -80,15 +80,14 @@ class Pool:
         with urllib.request.urlopen(f"http://{self.address}{path}", timeout=10) as answer:
             return json.load(answer)
 
-    def follow_events(self, job, on_event):
-        """Calls on_event from a thread of its own for everything that happens to the job."""
+    def follow(self, path, on_message):
+        """Calls on_message from a thread of its own for each message of an event stream."""
         def read():
             try:
-                url = f"http://{self.address}/v1/events?job={job}"
-                with urllib.request.urlopen(url, timeout=600) as stream:
+                with urllib.request.urlopen(f"http://{self.address}{path}", timeout=600) as stream:
                     for line in stream:
-                        if line.startswith(b"data: ") and b'"name"' in line:
-                            on_event(json.loads(line[6:]))
+                        if line.startswith(b"data: "):
+                            on_message(json.loads(line[6:]))
             except (OSError, ValueError):
                 pass  # the pool stops
         threading.Thread(target=read, daemon=True).start()
@@ -102,7 +101,8 @@ class Demo:
         self.view = View()
         self.text = folder / "text.txt"
         self.checkpoints = folder / "checkpoints"
-        self.points = []          # (step, loss) as reported
+        self.losses = {}          # step: loss, as the program printed it
+        self.said = ""            # the beginning of a line of the log
         self.killed = None        # (rank, node, pid, step, time)
         self.moments = {}         # what happened after the kill: seconds
         self.job = {}
@@ -152,17 +152,30 @@ class Demo:
         out = self.pool.keiko(
             "submit", "--name", "bible-gpt", "--kind", "train", "--workers", "2", "--devices", "1",
             "--checkpoint-dir", self.checkpoints, "--",
-            *self.train_command(steps, "--checkpoint-every", max(10, steps // 15)))
+            *self.train_command(steps, "--checkpoint-every", max(10, steps // 15),
+                                "--log-every", max(1, steps // 200)))
         found = re.search(r"\bj\d+\b", out)
         if not found:
             raise DemoError(f"keiko submit named no job: {out}")
         job = found.group()
-        self.pool.follow_events(job, self.on_event)
+        self.pool.follow(f"/v1/events?job={job}", self.on_event)
+        self.pool.follow(f"/v1/jobs/{job}/logs?follow=true", self.on_log)
         return job
 
     def on_event(self, event):
-        if not event.get("name", "").endswith("progress"):
+        if event.get("name"):
             self.view.note(event.get("text") or event["name"])
+
+    def on_log(self, piece):
+        """Rank 0 says its loss every few steps."""
+        self.said += piece.get("text", "")
+        lines, _, self.said = self.said.rpartition("\n")
+        for step, loss in re.findall(r"step +(\d+)/\d+ +loss ([\d.]+)", lines):
+            self.losses[int(step)] = float(loss)
+            killed = self.killed
+            if killed and piece["attempt"] > killed["attempt"] and "stepping" not in self.moments:
+                seconds = self.moments["stepping"] = time.monotonic() - killed["time"]
+                self.view.note(f"back at step {step}, {seconds:.1f} s after the kill", "green")
 
     def watch(self, job, steps):
         nodes, slow = [], 0
@@ -173,7 +186,7 @@ class Demo:
             slow += 1
             self.collect()
             marks = [self.killed["step"]] if self.killed else []
-            self.view.update(self.job, self.points, nodes, marks)
+            self.view.update(self.job, sorted(self.losses.items()), nodes, marks)
             if self.job["status"] in ("COMPLETED", "FAILED", "CANCELLED"):
                 break
             if self.killed is None:
@@ -184,22 +197,15 @@ class Demo:
                             + self.pool.keiko("logs", job, "--stderr", "--tail", "20"))
 
     def collect(self):
-        """The loss curve, and the moments of the recovery."""
-        progress = self.job.get("progress") or {}
-        step = progress.get("step", 0)
-        fresh = not self.killed or self.job.get("attempt", 1) > self.killed["attempt"]
-        if step > 0 and fresh and (not self.points or step != self.points[-1][0]):
-            self.points.append((step, progress.get("loss", 0.0)))
+        """The moments of the recovery."""
         if not self.killed:
             return
         seconds = time.monotonic() - self.killed["time"]
-        if self.job["status"] != "RUNNING" or fresh:
+        again = self.job.get("attempt", 1) > self.killed["attempt"]
+        if self.job["status"] != "RUNNING" or again:
             self.moments.setdefault("noticed", seconds)
-        if fresh and self.job["status"] == "RUNNING":
+        if again and self.job["status"] == "RUNNING":
             self.moments.setdefault("running", seconds)
-            if step > 0 and step != self.killed["step"] and "stepping" not in self.moments:
-                self.moments["stepping"] = seconds
-                self.view.note(f"back at step {step}, {seconds:.1f} s after the kill", "green")
 
     def maybe_kill(self, steps):
         progress = self.job.get("progress") or {}
@@ -238,7 +244,7 @@ class Demo:
     def where_next(self):
         self.view.title("Where to look next")
         self.view.say("  keiko up                       a pool of your own; then, elsewhere:\n"
-                      "  keiko run -- echo hello        keiko nodes, keiko jobs, keiko job ID\n"
+                      "  keiko run -- echo hello        keiko jobs, keiko job ID, keiko watch ID\n"
                       "  docs/life_of_a_job.md          what just happened, step by step\n"
                       "  docs/jobs.md, examples/        job files; an unmodified PyTorch script")
 

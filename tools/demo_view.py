@@ -17,7 +17,7 @@ def bar(part, width):
 
 def chart(points, total, width, marks=()):
     """RETURNS: lines of a curve of (step, loss) over steps 0 to total; `marks` are steps to point
-    at below. A column shows the last loss that was seen in its steps."""
+    at below. A column shows the last loss of its steps; between known columns runs a line."""
     if not points:
         return ["waiting for the first steps"] + [""] * (CHART_ROWS + 1)
     columns = [None] * width
@@ -25,11 +25,14 @@ def chart(points, total, width, marks=()):
         columns[min(width - 1, int(step * width / max(1, total)))] = loss
     high, low = max(l for _, l in points), min(l for _, l in points)
     span = max(high - low, 1e-9)
-    last, heights = None, []
-    for column in columns[:1 + max(i for i, c in enumerate(columns) if c is not None)]:
-        last = column if column is not None else last
-        level = 0 if last is None else 1 + round((last - low) / span * (CHART_ROWS * 8 - 1))
-        heights.append(level)
+    known = [i for i, column in enumerate(columns) if column is not None]
+    heights = []
+    for i in range(known[-1] + 1):
+        before = max((k for k in known if k <= i), default=known[0])
+        after = min(k for k in known if k >= i)
+        part = (i - before) / (after - before) if after > before else 0
+        loss = columns[before] + part * (columns[after] - columns[before])
+        heights.append(1 + round((loss - low) / span * (CHART_ROWS * 8 - 1)))
     lines = []
     for row in range(CHART_ROWS - 1, -1, -1):
         label = f"{high:6.2f} ┤" if row == CHART_ROWS - 1 else f"{low:6.2f} ┤" if row == 0 \
