@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "core/state/derived.h"
 
 namespace keiko {

@@ -13,6 +13,7 @@ void go_back_to_the_line(JobState& job, const AttemptEnded& event) {
 
 void end_for_good(JobState& job, Time at, const AttemptEnded& event) {
   job.ended_at = at;
+  job.held = false;
   job.exit_code = event.exit_code;
   if (event.outcome == AttemptOutcome::kCompleted) job.status = JobStatus::kCompleted;
   if (event.outcome == AttemptOutcome::kFailed) job.status = JobStatus::kFailed;
@@ -21,8 +22,8 @@ void end_for_good(JobState& job, Time at, const AttemptEnded& event) {
 
 }  // namespace
 
-// The ranks of the last attempt stay on record when the job has ended, with where and how; a job that
-// goes back to the line holds none.
+// The ranks of the last attempt stay on record when the job has ended, with where and how; a job
+// that goes back to the line holds none.
 Done apply_body(State& state, Time at, const AttemptEnded& event) {
   JobState* job = TRY(find_attempt(state, event.kName, event.job, event.attempt));
   for (const WorkerState& worker : job->workers) {

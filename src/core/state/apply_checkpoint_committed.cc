@@ -2,8 +2,8 @@
 
 namespace keiko {
 
-// Progress that was saved pays the faults off: a job that fails now and then, but moves on, is not a
-// crash loop.
+// Progress that was saved pays the faults off: a job that fails now and then, but moves on, is not
+// a crash loop.
 Done apply_body(State& state, Time /*at*/, const CheckpointCommitted& event) {
   JobState* job = TRY(find_attempt(state, event.kName, event.job, event.attempt));
   if (event.mark.step <= job->checkpoint.step) {

@@ -37,12 +37,31 @@ Done check_devices(const JobSpec& spec, const NodeState& node, const Placement& 
   return done();
 }
 
+/// Divides instead of multiplying: workers times memory may be more than a number holds.
+bool has_room(int64_t free, int64_t each, int64_t workers) {
+  return each == 0 || free / each >= workers;
+}
+
 Done check_room(const JobSpec& spec, const NodeState& node, const Taking& taking) {
-  if (node.cpu_taken_milli + spec.cpu_milli * taking.workers > node.spec.cpu_milli) {
+  if (!has_room(node.spec.cpu_milli - node.cpu_taken_milli, spec.cpu_milli, taking.workers)) {
     return misfit("job_placed", node.spec.name + " has too little cpu");
   }
-  if (node.memory_taken + spec.memory * taking.workers > node.spec.memory) {
+  const Bytes free = node.spec.memory - node.memory_taken;
+  if (!has_room(free.count, spec.memory.count, taking.workers)) {
     return misfit("job_placed", node.spec.name + " has too little memory");
+  }
+  return done();
+}
+
+Done check_duty(const JobSpec& spec, const NodeState& node) {
+  if (node.lost || node.cordoned || node.draining) {
+    return misfit("job_placed", node.spec.name + " takes no work");
+  }
+  for (const auto& [key, value] : spec.node_labels) {
+    const auto label = node.spec.labels.find(key);
+    if (label == node.spec.labels.end() || label->second != value) {
+      return misfit("job_placed", node.spec.name + " does not carry the label " + key);
+    }
   }
   return done();
 }
@@ -54,16 +73,18 @@ Done check_placements(const State& state, const JobState& job, const JobPlaced& 
   std::map<NodeId, Taking> takings;
   for (size_t rank = 0; rank < event.placements.size(); ++rank) {
     const Placement& place = event.placements[rank];
-    if (place.rank != static_cast<int32_t>(rank)) return misfit(event.kName, "ranks are not in order");
+    if (place.rank != static_cast<int32_t>(rank))
+      return misfit(event.kName, "ranks are not in order");
     const auto found = state.nodes.find(place.node);
     if (found == state.nodes.end()) return misfit(event.kName, "no node " + to_text(place.node));
     const NodeState& node = found->second;
-    if (node.lost || node.cordoned || node.draining) {
-      return misfit(event.kName, node.spec.name + " takes no work");
-    }
+    TRY(check_duty(job.spec, node));
     Taking& taking = takings[place.node];
     ++taking.workers;
     TRY(check_devices(job.spec, node, place, taking));
+  }
+  if (job.spec.one_node && takings.size() > 1) {
+    return misfit(event.kName, "the gang must be on one node");
   }
   for (const auto& [id, taking] : takings) TRY(check_room(job.spec, state.nodes.at(id), taking));
   return done();

@@ -2,8 +2,8 @@
 
 namespace keiko {
 
-// A stop that is under way may only be made more final: restart < requeue < fail < cancel. So a user's
-// cancel wins over a restart that began a moment before, and no restart undoes a cancel.
+// A stop that is under way may only be made more final: restart < requeue < fail < cancel. So a
+// user's cancel wins over a restart that began a moment before, and no restart undoes a cancel.
 Done apply_body(State& state, Time at, const JobStopping& event) {
   JobState* job = TRY(find_attempt(state, event.kName, event.job, event.attempt));
   const auto finality = [](StopIntent intent) {

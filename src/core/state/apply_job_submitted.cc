@@ -9,9 +9,7 @@ Done apply_body(State& state, Time at, const JobSubmitted& event) {
   if (!event.token.empty() && state.job_by_token.contains(event.token)) {
     return misfit(event.kName, "the token was used before");
   }
-  if (const Done valid = validate(event.spec); !valid.ok()) {
-    return misfit(event.kName, valid.error().message);
-  }
+  TRY(check_lawful(event.kName, event.spec));
   ++state.next_job;
   JobState& job = state.jobs[event.job];
   job.id = event.job;
@@ -21,7 +19,8 @@ Done apply_body(State& state, Time at, const JobSubmitted& event) {
   job.reason = Reason::kWaitingForDevices;
   job.message = "waits for the next scheduling pass";
   if (!event.token.empty()) state.job_by_token[event.token] = event.job;
-  add_timeline(job, at, "submitted", "submitted by " + event.spec.user);
+  add_timeline(job, at, "submitted",
+               event.spec.user.empty() ? "submitted" : "submitted by " + event.spec.user);
   reindex(state, job);
   return done();
 }

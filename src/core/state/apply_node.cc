@@ -6,9 +6,7 @@ namespace keiko {
 // A node that comes back keeps its id, its duty and whatever is placed on it. Hardware that changed
 // while workers are placed is refused: the brain ends those workers first.
 Done apply_body(State& state, Time at, const NodeJoined& event) {
-  if (const Done valid = validate(event.spec); !valid.ok()) {
-    return misfit(event.kName, valid.error().message);
-  }
+  TRY(check_lawful(event.kName, event.spec));
   const auto named = state.node_by_name.find(event.spec.name);
   if (named != state.node_by_name.end() && named->second != event.node) {
     return misfit(event.kName, event.spec.name + " is " + to_text(named->second));
@@ -55,9 +53,7 @@ Done apply_body(State& state, Time /*at*/, const NodeDuty& event) {
 }
 
 Done apply_body(State& state, Time /*at*/, const OptionsChanged& event) {
-  if (const Done valid = validate(event.lease); !valid.ok()) {
-    return misfit(event.kName, valid.error().message);
-  }
+  TRY(check_lawful(event.kName, event.lease));
   state.lease = event.lease;
   state.policy = event.policy;
   return done();

@@ -1,4 +1,6 @@
 // The life of the workers of one attempt: the rendezvous port, starts and ends.
+#include <algorithm>
+
 #include "core/state/derived.h"
 
 namespace keiko {
@@ -15,11 +17,14 @@ Result<WorkerState*> find_worker(JobState& job, const char* event, int32_t rank)
   return worker;
 }
 
+/// A short program may end before its peers have started: it has run as well.
+bool has_run(const WorkerState& worker) {
+  if (worker.status != WorkerStatus::kEnded) return worker.status != WorkerStatus::kStarting;
+  return worker.end.cause == EndCause::kExited && worker.end.exit_code == 0;
+}
+
 bool all_run(const JobState& job) {
-  for (const WorkerState& worker : job.workers) {
-    if (worker.status == WorkerStatus::kStarting) return false;
-  }
-  return true;
+  return std::all_of(job.workers.begin(), job.workers.end(), has_run);
 }
 
 int32_t ended_count(const JobState& job) {
@@ -28,7 +33,6 @@ int32_t ended_count(const JobState& job) {
   return count;
 }
 
-/// A short program may end before its peers have started: once nobody is starting, all have run.
 void note_running(JobState& job, Time at) {
   if (job.status != JobStatus::kStarting || !all_run(job)) return;
   job.status = JobStatus::kRunning;

@@ -23,6 +23,11 @@ bool is_placed(JobStatus status);
 /// Adds an entry to the job's timeline and drops the oldest beyond the cap.
 void add_timeline(JobState& job, Time at, const std::string& what, std::string text);
 
+/// RETURNS: a refusal if the tables could not stay sound with this in them.
+Done check_lawful(const char* event, const JobSpec& spec);
+Done check_lawful(const char* event, const NodeSpec& spec);
+Done check_lawful(const char* event, const LeaseOptions& lease);
+
 /// Refuses an event in words: the event's name and what does not fit.
 Error misfit(const char* event, const std::string& text);
 

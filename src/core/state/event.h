@@ -101,7 +101,7 @@ struct JobStopping {
   }
 };
 
-enum class AttemptOutcome : int { kCompleted = 1, kRetry = 2, kFailed = 3, kCancelled = 4, kRequeued = 5 };
+enum class AttemptOutcome : int { kCompleted = 1, kRetry, kFailed, kCancelled, kRequeued };
 std::string to_text(AttemptOutcome outcome);
 
 /// Every worker of an attempt has ended: what becomes of the job.
@@ -220,9 +220,9 @@ struct OptionsChanged {
 };
 
 using StateBody =
-    std::variant<ServerStarted, JobSubmitted, JobPlaced, RendezvousReady, WorkerStarted, WorkerEnded,
-                 JobStopping, AttemptEnded, JobCancelled, JobHeld, JobReleased, CheckpointCommitted,
-                 NodeJoined, NodeLost, NodeDuty, OptionsChanged>;
+    std::variant<ServerStarted, JobSubmitted, JobPlaced, RendezvousReady, WorkerStarted,
+                 WorkerEnded, JobStopping, AttemptEnded, JobCancelled, JobHeld, JobReleased,
+                 CheckpointCommitted, NodeJoined, NodeLost, NodeDuty, OptionsChanged>;
 
 /// A body and when it happened on the brain's clock.
 struct StateEvent {

@@ -1,5 +1,5 @@
-// One journal record: version byte, kind, time, fields. The kind decides which struct the fields are
-// read into; within a struct, unknown tags are skipped and absent ones keep their default.
+// One journal record: version byte, kind, time, fields. The kind decides which struct the fields
+// are read into; within a struct, unknown tags are skipped and absent ones keep their default.
 #include "core/state/event.h"
 
 namespace keiko {

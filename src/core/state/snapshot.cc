@@ -10,24 +10,89 @@ constexpr char kSnapshotVersion = 1;
 
 Done unsound(const std::string& text) { return internal_error("state: " + text); }
 
-/// Placements must name nodes and devices that exist before anything is computed from them.
-Done check_places(const State& state) {
-  for (const auto& [id, job] : state.jobs) {
-    if (job.id != id) return unsound(to_text(id) + " is filed as another job");
-    const bool placed = is_placed(job.status);
-    if (placed && job.workers.size() != static_cast<size_t>(job.spec.workers)) {
-      return unsound(to_text(id) + "'s gang is not whole");
+/// Counters of a job grow by one per event; beyond this somebody else wrote the bytes.
+constexpr int32_t kMostCounted = 1 << 30;
+
+bool in_count(int32_t value) { return value >= 0 && value <= kMostCounted; }
+
+Done check_nodes(const State& state) {
+  std::set<std::string> names;
+  for (const auto& [id, node] : state.nodes) {
+    if (node.id != id || id.number == 0 || id.number >= state.next_node) {
+      return unsound(to_text(id) + " is filed as another node or beyond the counter");
     }
+    if (!names.insert(node.spec.name).second) return unsound(node.spec.name + " is two nodes");
+    TRY(check_lawful("node", node.spec));
+  }
+  return done();
+}
+
+Done check_job(const JobState& job) {
+  const std::string name = to_text(job.id);
+  TRY(check_lawful("job", job.spec));
+  if (job.status < JobStatus::kPending || job.status > JobStatus::kCancelled) {
+    return unsound(name + " has a status that does not exist");
+  }
+  if (!in_count(job.attempt) || !in_count(job.user_faults) || !in_count(job.infra_faults)) {
+    return unsound(name + " has a count that cannot be");
+  }
+  if (is_placed(job.status) && job.workers.size() != static_cast<size_t>(job.spec.workers)) {
+    return unsound(name + "'s gang is not whole");
+  }
+  const bool waits = job.status == JobStatus::kPending || job.status == JobStatus::kSuspended;
+  if (waits && !job.workers.empty()) return unsound(name + " waits and holds workers");
+  if (is_final(job.status) && job.held) return unsound(name + " has ended and is held");
+  return done();
+}
+
+/// Placements must name nodes and devices that exist before anything is computed from them.
+Done check_place(const State& state, const JobState& job, size_t rank) {
+  const WorkerState& worker = job.workers[rank];
+  const std::string name = to_text(job.id);
+  if (worker.place.rank != static_cast<int32_t>(rank))
+    return unsound(name + "'s ranks are not in order");
+  const auto node = state.nodes.find(worker.place.node);
+  if (node == state.nodes.end()) return unsound(name + " runs on a node that is not there");
+  if (worker.status == WorkerStatus::kEnded) return done();
+  if (!is_placed(job.status)) return unsound(name + " holds a worker and is not placed");
+  if (node->second.lost) return unsound(name + " runs on the lost " + node->second.spec.name);
+  for (const int32_t device : worker.place.devices) {
+    if (device < 0 || static_cast<size_t>(device) >= node->second.spec.devices.size()) {
+      return unsound(name + " holds a device that is not there");
+    }
+  }
+  return done();
+}
+
+Done check_jobs(const State& state) {
+  std::set<std::string> tokens;
+  for (const auto& [id, job] : state.jobs) {
+    if (job.id != id || id.number == 0 || id.number >= state.next_job) {
+      return unsound(to_text(id) + " is filed as another job or beyond the counter");
+    }
+    if (!job.token.empty() && !tokens.insert(job.token).second) {
+      return unsound(to_text(id) + " has the token of another job");
+    }
+    TRY(check_job(job));
+    for (size_t rank = 0; rank < job.workers.size(); ++rank) TRY(check_place(state, job, rank));
+  }
+  return done();
+}
+
+/// No node gives more cpu or memory than it has. Subtracts from what is left, which cannot
+/// overflow.
+Done check_room(const State& state) {
+  std::map<NodeId, std::pair<int64_t, int64_t>> left;
+  for (const auto& [id, node] : state.nodes)
+    left[id] = {node.spec.cpu_milli, node.spec.memory.count};
+  for (const auto& [id, job] : state.jobs) {
     for (const WorkerState& worker : job.workers) {
-      const auto node = state.nodes.find(worker.place.node);
-      if (node == state.nodes.end()) return unsound(to_text(id) + " runs on a node that is not there");
       if (worker.status == WorkerStatus::kEnded) continue;
-      if (!placed) return unsound(to_text(id) + " holds a worker and is not placed");
-      if (node->second.lost) return unsound(to_text(id) + " runs on the lost " + node->second.spec.name);
-      for (const int32_t device : worker.place.devices) {
-        if (device < 0 || static_cast<size_t>(device) >= node->second.spec.devices.size()) {
-          return unsound(to_text(id) + " holds a device that is not there");
-        }
+      auto& [cpu_milli, memory] = left.at(worker.place.node);
+      cpu_milli -= job.spec.cpu_milli;
+      memory -= job.spec.memory.count;
+      if (cpu_milli < 0 || memory < 0) {
+        return unsound(to_text(worker.place.node) + " gives more than it has");
       }
     }
   }
@@ -57,10 +122,15 @@ Done check_node(const NodeState& kept, const NodeState& right) {
                     kept.memory_taken == right.memory_taken &&
                     kept.worker_count == right.worker_count;
   if (!same) return unsound(kept.spec.name + "'s capacity does not follow from the jobs");
-  if (kept.cpu_taken_milli > kept.spec.cpu_milli || kept.memory_taken > kept.spec.memory) {
-    return unsound(kept.spec.name + " gives more than it has");
-  }
   return done();
+}
+
+/// What is stored, among itself; what follows from it can be computed only if this holds.
+Done check_tables(const State& state) {
+  TRY(check_nodes(state));
+  TRY(check_jobs(state));
+  TRY(check_devices_once(state));
+  return check_room(state);
 }
 
 }  // namespace
@@ -74,10 +144,9 @@ Result<State> decode_state(std::string_view bytes) {
     return data_loss("the snapshot is of a version that this program does not read");
   }
   State state = TRY(decode<State>(bytes.substr(1)));
-  for (const auto& [id, node] : state.nodes) {
-    if (node.id != id) return data_loss("the snapshot files a node under another id");
+  if (const Done sound = check_tables(state); !sound.ok()) {
+    return data_loss("the snapshot is damaged: " + sound.error().message);
   }
-  if (const Done sound = check_places(state); !sound.ok()) return data_loss(sound.error().message);
   rebuild_derived(state);
   return state;
 }
@@ -85,8 +154,7 @@ Result<State> decode_state(std::string_view bytes) {
 Digest digest_of(const State& state) { return digest_of(encode_state(state)); }
 
 Done check_state(const State& state) {
-  TRY(check_places(state));
-  TRY(check_devices_once(state));
+  TRY(check_tables(state));
   State right = state;
   rebuild_derived(right);
   if (right.pending != state.pending || right.active != state.active ||
