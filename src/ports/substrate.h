@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,15 @@ class Substrate {
   /// any other caller on this machine, other agents included, until the worker that takes it over
   /// has ended or release is called by forget().
   virtual Result<int32_t> reserve_port(const WorkerKey& key) = 0;
+
+  /// Writes down until when workers may run. Their keepers kill every one of them `kill_in` from now
+  /// (kLeaseEnded) unless this is called again before, whether the caller still lives or not; so an
+  /// agent that died cannot let its workers outlive the lease. Never called: no limit.
+  virtual Done hold_lease(Duration ends_in, Duration kill_in) = 0;
+
+  /// RETURNS: how long the lease that was last held still runs, by this machine's clock, negative
+  /// once it has ended; nothing if there was none since the machine booted.
+  virtual std::optional<Duration> lease_left() = 0;
 
   /// RETURNS: a descriptor that is readable when poll() may have news, for an event loop to wait on
   /// and never to read; -1 if there is none and the caller has to poll by time.

@@ -128,4 +128,11 @@ Result<int32_t> FakeSubstrate::reserve_port(const WorkerKey& key) {
   return port;
 }
 
+Done FakeSubstrate::hold_lease(Duration ends_in, Duration /*kill_in*/) {
+  machine_.lease_ = ends_in;
+  return done();
+}
+
+std::optional<Duration> FakeSubstrate::lease_left() { return machine_.lease_; }
+
 }  // namespace keiko

@@ -57,6 +57,7 @@ class FakeMachine {
   std::map<WorkerKey, Worker> workers_;
   std::map<WorkerKey, std::string> outputs_;
   std::map<WorkerKey, int32_t> ports_;
+  std::optional<Duration> lease_;
   int64_t next_pid_ = 100;
 };
 
@@ -69,6 +70,9 @@ class FakeSubstrate : public Substrate {
   std::vector<ProcessState> poll() override;
   Done forget(const WorkerKey& key) override;
   Result<int32_t> reserve_port(const WorkerKey& key) override;
+  /// Kept; time does not pass here, so nothing is ever killed by it.
+  Done hold_lease(Duration ends_in, Duration kill_in) override;
+  std::optional<Duration> lease_left() override;
 
  private:
   FakeMachine& machine_;

@@ -27,6 +27,8 @@ using process::write_record;
 
 namespace {
 
+std::string lease_path(const std::string& state_dir) { return state_dir + "/worker_lease"; }
+
 uint64_t make_seed(const std::string& state_dir) {
   timespec now{};
   clock_gettime(CLOCK_MONOTONIC, &now);
@@ -116,6 +118,7 @@ Done ProcessSubstrate::write_launch(const WorkerProcess& process, Worker& worker
   launch.memory = process.memory;
   launch.cpus = process.cpus;
   launch.master_port = process.master_port;
+  launch.lease = lease_path(options_.state_dir);
   launch.cgroup_root = options_.cgroup_root;
   // Keys are unique in a cluster, and a machine may be in two.
   launch.cgroup_name =
@@ -395,6 +398,16 @@ Result<int32_t> ProcessSubstrate::reserve_port(const WorkerKey& key) {
   const int32_t port = reservation.port;
   reservations_.emplace(key, std::move(reservation));
   return port;
+}
+
+Done ProcessSubstrate::hold_lease(Duration ends_in, Duration kill_in) {
+  return lease_.write(lease_path(options_.state_dir), ends_in, kill_in);
+}
+
+std::optional<Duration> ProcessSubstrate::lease_left() {
+  const auto lease = process::read_lease(lease_path(options_.state_dir));
+  if (!lease) return std::nullopt;
+  return lease->ends_in;
 }
 
 }  // namespace keiko

@@ -17,6 +17,7 @@
 #include "drivers/substrate/process/options.h"
 #include "drivers/substrate/process/port_reservation.h"
 #include "drivers/substrate/process/records.h"
+#include "drivers/substrate/process/lease_file.h"
 #include "drivers/substrate/process/sweep.h"
 #include "ports/substrate.h"
 
@@ -33,6 +34,8 @@ class ProcessSubstrate : public Substrate {
   std::vector<ProcessState> poll() override;
   Done forget(const WorkerKey& key) override;
   Result<int32_t> reserve_port(const WorkerKey& key) override;
+  Done hold_lease(Duration ends_in, Duration kill_in) override;
+  std::optional<Duration> lease_left() override;
   int wake_fd() override { return wake_.get(); }
 
  private:
@@ -72,6 +75,7 @@ class ProcessSubstrate : public Substrate {
   std::set<pid_t> exiting_shims_;        ///< have recorded their end and are about to exit
   process::Fd wake_;                     ///< epoll over inotify_ and every shim_fd
   process::Fd inotify_;
+  process::LeaseFile lease_;
   uint64_t port_seed_ = 0;
 };
 

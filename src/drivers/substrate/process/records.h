@@ -33,6 +33,7 @@ struct LaunchRecord {
   int32_t master_port = 0;
   std::string cgroup_root;   ///< empty: no cgroups
   std::string cgroup_name;
+  std::string lease;         ///< the lease file (lease.h); empty: none
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "key", s.key);
@@ -49,6 +50,7 @@ struct LaunchRecord {
     v(12, "master_port", s.master_port);
     v(13, "cgroup_root", s.cgroup_root);
     v(14, "cgroup_name", s.cgroup_name);
+    v(15, "lease", s.lease);
   }
 };
 

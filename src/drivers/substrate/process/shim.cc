@@ -9,12 +9,14 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <optional>
 
 #include "base/text.h"
+#include "drivers/substrate/process/lease_file.h"
 #include "drivers/substrate/process/log_pump.h"
 #include "drivers/substrate/process/proc.h"
 #include "drivers/substrate/process/program.h"
@@ -61,6 +63,8 @@ class Shim {
   void reap();
   void pass_on(int signal);
   void turn(int timeout_ms);
+  int until_lease_ms() const;
+  void guard_lease();
   void kill_what_is_left();
   void record_running();
   int record_end();
@@ -80,6 +84,7 @@ class Shim {
   std::vector<LogPump> pumps_;
   pid_t program_ = 0;
   bool program_ended_ = false;
+  bool lease_ended_ = false;
   bool childless_ = false;
   int wait_status_ = 0;
   Duration started_;
@@ -227,7 +232,25 @@ void Shim::serve() {
   leave_agent_cgroup(trees_);
   // A worker that fills the disk must not lose its own end by that.
   set_aside(folder_ + "/end", kEndRecordBytes);
-  while (!program_ended_) turn(-1);
+  while (!program_ended_) {
+    turn(until_lease_ms());
+    guard_lease();
+  }
+}
+
+/// Sleeps until the lease could end as it stands; a renewal is read when that time has come.
+int Shim::until_lease_ms() const {
+  const auto lease = read_lease(launch_.lease);
+  if (!lease) return -1;
+  return static_cast<int>(std::clamp<int64_t>(lease->kill_in.millis() + 1, 1, 3'600'000));
+}
+
+/// The agent kills its workers itself while it lives; this is for the one that does not.
+void Shim::guard_lease() {
+  const auto lease = read_lease(launch_.lease);
+  if (!lease || lease->kill_in > Duration{} || program_ended_) return;
+  lease_ended_ = true;
+  signal_members(scope_, SIGKILL);
 }
 
 /// Nobody escapes: whoever loses his parent becomes our child, so no children means nothing left.
@@ -256,9 +279,10 @@ WorkerEnd Shim::end_of_program() const {
     end.cause = EndCause::kExited;
     end.exit_code = WEXITSTATUS(wait_status_);
   }
+  if (lease_ended_ && end.signal == SIGKILL) end.cause = EndCause::kLeaseEnded;
   // A launcher whose child was killed for memory exits with a code of its own.
   const bool by_kernel = end.signal == SIGKILL || end.exit_code != 0;
-  if (by_kernel && scope_.cgroup.oom_kills() > 0) end.cause = EndCause::kOutOfMemory;
+  if (by_kernel && !lease_ended_ && scope_.cgroup.oom_kills() > 0) end.cause = EndCause::kOutOfMemory;
   rusage usage{};
   getrusage(RUSAGE_CHILDREN, &usage);
   end.user_cpu = to_duration(usage.ru_utime);
