@@ -1,0 +1,44 @@
+// Options of the agent. apps/ fills them from flags; tests from code.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+#include "base/bytes.h"
+#include "base/time.h"
+
+namespace keiko::agent {
+
+struct AgentOptions {
+  /// "host:port" of the server to join.
+  std::string server;
+  /// Unique in the cluster, a DNS label; empty: the host's name made a label.
+  std::string name;
+  /// Where other nodes reach this one's workers; empty: the address that this machine uses to talk
+  /// to the server.
+  std::string address;
+  /// What workers may use, in thousandths of a core; 0: every core that this process may use.
+  int64_t cpu_milli = 0;
+  /// What workers may use; 0: all of the machine's memory.
+  Bytes memory;
+  /// "zone", "rack" and the operator's own; jobs may ask for them.
+  std::map<std::string, std::string> labels;
+  /// Shown to clients.
+  std::string version;
+  /// What every worker's environment starts from, see base_environment().
+  std::map<std::string, std::string> base_env;
+  /// Ties a worker with cpu slots to those slots' cores. Off by default: on a laptop other programs
+  /// want the cores too, and several agents on one machine would choose the same ones.
+  bool pin_cpu_slots = false;
+  /// Pause before the server is dialled again; doubles up to the second.
+  Duration redial_first = milliseconds(100);
+  Duration redial_most = seconds(2);
+  /// What workers get between SIGTERM and SIGKILL when the agent stops together with them.
+  Duration leave_grace = seconds(30);
+  /// Messages of the server that may wait for the loop. Beyond it the stream is given up, since the
+  /// next session repeats all that still matters.
+  size_t queue_limit = 10'000;
+};
+
+}  // namespace keiko::agent
