@@ -1,0 +1,17 @@
+#include "registry.h"
+
+namespace keiko::apps {
+
+const std::vector<DriverRow>& drivers() {
+  static const std::vector<DriverRow> rows = {
+      {"clock", "system", "CLOCK_BOOTTIME: forward only, runs on while the machine is suspended", true},
+      {"journal", "sqlite", "one SQLite file, WAL, synchronous=FULL", true},
+      {"devices", "cpu", "virtual accelerators (cpu slots)", true},
+      {"substrate", "process", "workers as processes, each under a shim of its own", true},
+      {"collective", "gloo", "libgloo over TCP, in keiko-train", true},
+      // ./dev new driver adds its row above this line.
+  };
+  return rows;
+}
+
+}  // namespace keiko::apps

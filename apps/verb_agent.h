@@ -1,0 +1,12 @@
+// `keiko agent`.
+#pragma once
+
+#include <string>
+
+#include "cli/verb.h"
+
+namespace keiko::apps {
+
+cli::Verb agent_verb(const std::string& version);
+
+}  // namespace keiko::apps

@@ -1,0 +1,77 @@
+#include "verb_server.h"
+
+#include <cstdio>
+#include <memory>
+
+#include "drivers/clock/system/system_clock.h"
+#include "drivers/journal/sqlite/sqlite_journal.h"
+#include "server/server.h"
+#include "stop_signals.h"
+
+namespace keiko::apps {
+namespace {
+
+struct Given {
+  server::ServerOptions server;
+  std::string state;
+  int64_t grpc_port = 7070;
+  int64_t http_port = 7071;
+  bool take_over = false;
+};
+
+Done serve(const Given& given) {
+  StopSignals signals;
+  SqliteJournalOptions options;
+  options.directory = given.state;
+  options.take_over = given.take_over;
+  const std::unique_ptr<Journal> journal = TRY(open_sqlite_journal(options));
+  server::Recovery recovery = TRY(server::recover(*journal));
+  SystemClockDriver clock(recovery.replayed.state.now);
+  return server::run_server(given.server, *journal, clock, std::move(recovery), signals.token(),
+                            [](const server::ServerAddresses& at) {
+                              std::printf("keiko server: gRPC on %s, HTTP on %s\n", at.grpc.c_str(),
+                                          at.http.c_str());
+                              std::fflush(stdout);
+                            });
+}
+
+cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
+  auto given = std::make_shared<Given>();
+  given->server.version = version;
+  options.text("--state", "DIR", given->state,
+               "the journal's folder ($KEIKO_STATE, else ~/.local/share/keiko)")
+      .completes = cli::Completes::kDirectory;
+  options.text("--listen", "ADDRESS", given->server.listen, "address to listen on (127.0.0.1)");
+  options.integer("--grpc-port", "PORT", given->grpc_port, "agents and clients; 0: any (7070)");
+  options.integer("--http-port", "PORT", given->http_port, "JSON and metrics; 0: any (7071)");
+  options.flag("--take-over", given->take_over,
+               "become the journal's writer though another server holds it and hangs");
+  return [given](cli::Invocation& call) -> Result<int> {
+    for (const int64_t port : {given->grpc_port, given->http_port}) {
+      if (port < 0 || port > 65535) {
+        return invalid_argument(std::to_string(port) + " is not a port; use 0 to 65535");
+      }
+    }
+    given->state = cli::state_directory(given->state, call.variable);
+    given->server.state_dir = given->state;
+    given->server.grpc_port = static_cast<int>(given->grpc_port);
+    given->server.http_port = static_cast<int>(given->http_port);
+    TRY(serve(*given));
+    return 0;
+  };
+}
+
+}  // namespace
+
+cli::Verb server_verb(const std::string& version) {
+  cli::Verb verb;
+  verb.name = "server";
+  verb.group = "Daemons";
+  verb.summary = "Run the server: the cluster's brain and its journal";
+  verb.examples = {"keiko server --state /var/lib/keiko --listen 0.0.0.0"};
+  verb.asks_server = false;
+  verb.add_options = [version](cli::OptionSet& options) { return add_options(options, version); };
+  return verb;
+}
+
+}  // namespace keiko::apps

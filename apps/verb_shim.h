@@ -1,0 +1,10 @@
+// `keiko shim`.
+#pragma once
+
+#include "cli/verb.h"
+
+namespace keiko::apps {
+
+cli::Verb shim_verb();
+
+}  // namespace keiko::apps
