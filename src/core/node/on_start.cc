@@ -51,7 +51,8 @@ void NodeSteps::release_held() {
 void NodeSteps::end_held(NodeBrain::Worker& worker) {
   worker.held.reset();
   worker.report.status = WorkerStatus::kEnded;
-  worker.report.end.cause = EndCause::kStopped;
+  const bool by_node = worker.lease_stop || brain_.leaving_;
+  worker.report.end.cause = by_node ? EndCause::kLeaseEnded : EndCause::kStopped;
   news_ = true;
 }
 

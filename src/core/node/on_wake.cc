@@ -36,8 +36,8 @@ void NodeSteps::guard_lease() {
   const Duration left = brain_.lease_end_ - lease.kill_before - now_;
   for (auto& [key, worker] : brain_.workers_) {
     if (!is_live(worker.report) || worker.lease_stop) continue;
-    stop(worker, std::max(left, Duration{}), "the lease ends: no answer from the server");
     worker.lease_stop = true;
+    stop(worker, std::max(left, Duration{}), "the lease ends: no answer from the server");
   }
 }
 
