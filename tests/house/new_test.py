@@ -62,6 +62,8 @@ class NewThings(unittest.TestCase):
                 folder = f"src/drivers/{port}/extra/extra_{port}"
                 self.compiles(folder + ".cc", folder + "_test.cc")
                 self.assertIn(f"drivers/{port}/extra", (self.root / "FLOORS").read_text())
+        self.compiles("apps/registry.cc")
+        self.assertEqual((self.root / "apps/registry.cc").read_text().count('"extra"'), 3)
 
     def test_an_event_compiles_with_its_apply(self):
         self.made("event", "job_paused")

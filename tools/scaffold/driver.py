@@ -107,7 +107,7 @@ def add_rows(draft, port, driver, folder, stem, type_name):
     registry = "apps/registry.cc"
     if draft.tree.has(registry) and "./dev new driver" in draft.text(registry):
         draft.row_before(registry, r"\./dev new driver",
-                         f'    {{"{port}", "{driver}", "say what it is"}},\n')
+                         f'      {{"{port}", "{driver}", "say what it is", false}},\n')
     else:
         draft.box(f"add a row to {registry} behind WITH_{driver.upper()}")
     draft.box(f"write the verbs of {type_name} in src/{folder}/{stem}.cc, five at most")
