@@ -138,7 +138,10 @@ void ServerLoop::step_command(CommandItem& item, Time now) {
 
 void ServerLoop::step_agent(cluster::EventBody& body, Time now) {
   probe_.reports.add();
-  if (!std::holds_alternative<cluster::ReportReceived>(body)) connections_changed_ = true;
+  if (!std::holds_alternative<cluster::ReportReceived>(body)) {
+    connections_changed_ = true;
+    wake_wanted_ = true;
+  }
   commits_.add(brain_->step({now, std::move(body)}));
 }
 
@@ -160,7 +163,7 @@ void ServerLoop::wake_if_due() {
   const bool busy = !inbox_.empty() || !tasks_.empty();
   if (busy && now - last_wake_ < options_.schedule_at_least) return;
   wake_wanted_ = false;
-  wake_at_.reset();
+  if (wake_at_ && *wake_at_ <= now) wake_at_.reset();  // the brain repeats no time it still counts on
   last_wake_ = now;
   const auto start = std::chrono::steady_clock::now();
   commits_.add(brain_->step({now, cluster::Wake{}}));
@@ -185,7 +188,7 @@ void ServerLoop::commit() {
 void ServerLoop::deliver(cluster::Effects& effects) {
   for (cluster::Effect& effect : effects) {
     if (std::holds_alternative<cluster::Persist>(effect)) {
-      wake_wanted_ = true;  // something changed: the scheduler may have something to do
+      continue;  // done already; what changed is in a note
     } else if (const auto* send = std::get_if<cluster::Send>(&effect)) {
       if (const auto port = agents_.find(send->connection)) port->send(to_proto(send->message));
     } else if (const auto* close = std::get_if<cluster::CloseConnection>(&effect)) {
@@ -206,6 +209,7 @@ void ServerLoop::deliver(cluster::Effects& effects) {
 }
 
 void ServerLoop::note(const cluster::Note& note) {
+  wake_wanted_ = true;  // something changed: the scheduler may have something to do
   if (note.name == "job_submitted") probe_.submits.add();
   log_info(note.name, note.text);
   v1::Event event;

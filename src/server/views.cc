@@ -78,8 +78,10 @@ v1::Job view_of(const View& view, const JobState& job, Detail detail) {
   out.set_id(to_text(job.id));
   *out.mutable_spec() = to_proto(job.spec);
   out.set_status(to_text(job.status));
-  out.set_reason(to_text(job.reason));
-  out.set_message(job.message);
+  const Verdict* verdict = view.brain.verdict_of(job.id);
+  const bool waits = job.status == JobStatus::kPending && verdict != nullptr;
+  out.set_reason(to_text(waits ? verdict->reason : job.reason));
+  out.set_message(waits ? verdict->sentence : job.message);
   out.set_held(job.held);
   out.set_attempt(job.attempt);
   set_places(view, job, out);

@@ -1,0 +1,252 @@
+// The HTTP gateway over real sockets: routes, errors, limits, streams.
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <fstream>
+
+#include <nlohmann/json.hpp>
+
+#include "server/test_agent.h"
+
+namespace keiko::server {
+namespace {
+
+using Json = nlohmann::json;
+
+/// A raw connection: what it says is up to the test.
+class Socket {
+ public:
+  explicit Socket(const std::string& address) {
+    fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    sockaddr_in target{};
+    target.sin_family = AF_INET;
+    target.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.find(':') + 1))));
+    target.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    timeval limit{20, 0};
+    setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+    EXPECT_EQ(connect(fd_, reinterpret_cast<sockaddr*>(&target), sizeof target), 0);
+  }
+  ~Socket() { close(fd_); }
+
+  void send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const ssize_t sent = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+      if (sent <= 0) return;  // the server may have hung up on purpose
+      bytes.remove_prefix(static_cast<size_t>(sent));
+    }
+  }
+
+  /// RETURNS: everything up to `end`, or to the end of the stream if it never comes.
+  std::string read_until(const std::string& end) {
+    char piece[4096];
+    while (end.empty() || text_.find(end) == std::string::npos) {
+      const ssize_t got = recv(fd_, piece, sizeof piece, 0);
+      if (got <= 0) break;
+      text_.append(piece, static_cast<size_t>(got));
+    }
+    return text_;
+  }
+  std::string read_all() { return read_until(""); }
+  void forget() { text_.clear(); }
+
+ private:
+  int fd_ = -1;
+  std::string text_;
+};
+
+struct Reply {
+  int status = 0;
+  std::string head;
+  std::string body;
+  Json json() const { return Json::parse(body, nullptr, false); }
+};
+
+Reply parse(const std::string& text) {
+  Reply reply;
+  const size_t end = text.find("\r\n\r\n");
+  if (text.size() > 12) reply.status = std::atoi(text.c_str() + 9);
+  reply.head = text.substr(0, end);
+  if (end != std::string::npos) reply.body = text.substr(end + 4);
+  return reply;
+}
+
+Reply ask(const TestServer& server, const std::string& method, const std::string& target,
+          const std::string& body = {}, const std::string& headers = {}) {
+  Socket socket(server.addresses().http);
+  const std::string type = method == "POST" ? "Content-Type: application/json\r\n" : "";
+  socket.send(method + ' ' + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + type +
+              headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  return parse(socket.read_all());
+}
+
+const char* const kJob = R"({"spec":{"name":"web","command":["/bin/true"],"grace":"5s"}})";
+
+TEST(Http, submits_lists_shows_explains_and_cancels) {
+  TestServer server;
+  const Reply submitted = ask(server, "POST", "/v1/jobs", kJob);
+  EXPECT_EQ(submitted.status, 201) << submitted.body;
+  EXPECT_EQ(submitted.json()["job"], "j1");
+  const Json list = ask(server, "GET", "/v1/jobs?status=PENDING&page_size=10").json();
+  EXPECT_EQ(list["jobs"][0]["spec"]["name"], "web");
+  EXPECT_EQ(list["jobs"][0]["spec"]["grace"], "5s");
+  EXPECT_EQ(list["next_page_token"], "");
+  EXPECT_EQ(ask(server, "GET", "/v1/jobs/j1").json()["status"], "PENDING");
+  EXPECT_EQ(ask(server, "GET", "/v1/jobs/1/why").json()["verdict"]["fit"], "not_now");
+  EXPECT_EQ(ask(server, "POST", "/v1/jobs/j1:cancel", R"({"why":"test"})").status, 200);
+  EXPECT_EQ(ask(server, "GET", "/v1/jobs/j1").json()["status"], "CANCELLED");
+  EXPECT_EQ(ask(server, "POST", "/v1/jobs/j1:hold").status, 409);
+}
+
+TEST(Http, nodes_and_devices_are_shown_and_cordoned) {
+  TestServer server;
+  TestAgent agent("a", server.addresses().grpc, 2);
+  ASSERT_TRUE(eventually([&] { return agent.welcomed(); }));
+  EXPECT_EQ(ask(server, "GET", "/v1/nodes").json()["nodes"][0]["name"], "a");
+  EXPECT_EQ(ask(server, "POST", "/v1/nodes/a:cordon").status, 200);
+  EXPECT_EQ(ask(server, "GET", "/v1/nodes/a").json()["status"], "CORDONED");
+  const Json devices = ask(server, "GET", "/v1/devices").json();
+  ASSERT_EQ(devices["devices"].size(), 2u);
+  EXPECT_EQ(devices["devices"][1]["node"], "a");
+  EXPECT_EQ(devices["devices"][1]["uuid"], "a-1");
+}
+
+TEST(Http, errors_are_json_with_the_right_status) {
+  TestServer server;
+  const auto expect = [&](int status, const std::string& code, const Reply& reply) {
+    EXPECT_EQ(reply.status, status) << reply.body;
+    EXPECT_EQ(reply.json()["error"]["code"], code) << reply.body;
+    EXPECT_FALSE(reply.json()["error"]["message"].get<std::string>().empty());
+  };
+  expect(404, "not_found", ask(server, "GET", "/v1/jobs/j9"));
+  expect(404, "not_found", ask(server, "GET", "/nothing"));
+  expect(404, "not_found", ask(server, "GET", "/v1/jobs/j9/logs"));
+  expect(405, "unimplemented", ask(server, "DELETE", "/v1/jobs/j9"));
+  expect(400, "invalid_argument", ask(server, "GET", "/v1/jobs?sta=x"));
+  expect(400, "invalid_argument", ask(server, "POST", "/v1/jobs", "{nonsense"));
+  expect(400, "invalid_argument", ask(server, "POST", "/v1/jobs", R"({"spec":{"comand":["x"]}})"));
+  expect(400, "invalid_argument", ask(server, "POST", "/v1/jobs/j1:explode"));
+  expect(400, "out_of_range", ask(server, "GET", "/v1/events?after=7&follow=false"));
+  EXPECT_NE(ask(server, "PUT", "/v1/jobs").head.find("Allow: GET, HEAD, POST"), std::string::npos);
+}
+
+TEST(Http, head_has_the_headers_of_get_and_no_body) {
+  TestServer server;
+  const Reply get = ask(server, "GET", "/v1/jobs");
+  const Reply head = ask(server, "HEAD", "/v1/jobs");
+  EXPECT_EQ(head.status, 200);
+  EXPECT_TRUE(head.body.empty());
+  EXPECT_NE(head.head.find("Content-Length: " + std::to_string(get.body.size())), std::string::npos)
+      << head.head;
+}
+
+TEST(Http, a_web_page_of_another_site_cannot_submit_or_read) {
+  TestServer server;
+  Socket simple(server.addresses().http);
+  simple.send("POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Type: text/plain\r\n"
+              "Connection: close\r\nContent-Length: 2\r\n\r\n{}");
+  EXPECT_EQ(parse(simple.read_all()).status, 415);
+  Socket rebound(server.addresses().http);
+  rebound.send("GET /v1/jobs HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
+  EXPECT_EQ(parse(rebound.read_all()).status, 403);
+}
+
+TEST(Http, malformed_and_huge_requests_are_refused_and_the_server_lives) {
+  TestServer server;
+  Socket garbage(server.addresses().http);
+  garbage.send("\x16\x03\x01 not http at all\r\n\r\n");
+  EXPECT_EQ(parse(garbage.read_all()).status, 400);
+  Socket headers(server.addresses().http);
+  headers.send("GET / HTTP/1.1\r\nX: " + std::string(40'000, 'x') + "\r\n\r\n");
+  EXPECT_EQ(parse(headers.read_all()).status, 431);
+  const Reply body = ask(server, "POST", "/v1/jobs", std::string(2u << 20, ' '));
+  EXPECT_EQ(body.status, 413);
+  EXPECT_EQ(ask(server, "GET", "/healthz").body, "ok\n");
+}
+
+TEST(Http, several_requests_go_over_one_connection) {
+  TestServer server;
+  Socket socket(server.addresses().http);
+  for (int i = 0; i < 3; ++i) {
+    socket.send("GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n");
+    EXPECT_EQ(parse(socket.read_until("ok\n")).body, "ok\n");
+    socket.forget();
+  }
+}
+
+TEST(Http, a_client_that_does_not_finish_its_request_is_hung_up_on) {
+  ServerOptions options;
+  options.http.request_timeout = milliseconds(300);
+  TestServer server(std::make_shared<FakeJournalDisk>(), options);
+  Socket slow(server.addresses().http);
+  slow.send("GET /v1/jobs HTT");
+  EXPECT_EQ(slow.read_all(), "");
+}
+
+TEST(Http, events_stream_and_continue_after_their_id) {
+  TestServer server;
+  Socket socket(server.addresses().http);
+  socket.send("GET /v1/events HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  EXPECT_NE(socket.read_until("\r\n\r\n").find("text/event-stream"), std::string::npos);
+  ask(server, "POST", "/v1/jobs", kJob);
+  const std::string text = socket.read_until("event: job_submitted\n");
+  const size_t event = text.find("event: job_submitted\n");
+  ASSERT_NE(event, std::string::npos);
+  const size_t id = text.rfind("id: ", event) + 4;
+  const std::string cursor = text.substr(id, text.find('\n', id) - id);
+  ask(server, "POST", "/v1/jobs", kJob);
+  const Reply rest = ask(server, "GET", "/v1/events?follow=false", "", "Last-Event-ID: " + cursor + "\r\n");
+  EXPECT_EQ(rest.body.find("\"job\":\"j1\",\"node\":\"\"}\n\nid"), std::string::npos);
+  EXPECT_NE(rest.body.find("\"job\":\"j2\""), std::string::npos) << rest.body;
+}
+
+TEST(Http, logs_stream_as_text_with_characters_whole) {
+  TestServer server;
+  TestAgent agent("a", server.addresses().grpc);
+  ASSERT_TRUE(eventually([&] { return agent.welcomed(); }));
+  ask(server, "POST", "/v1/jobs", kJob);
+  const WorkerKey key{JobId{1}, 1, 0};
+  ASSERT_TRUE(eventually([&] { return agent.has_worker(key); }));
+  Socket socket(server.addresses().http);
+  socket.send("GET /v1/jobs/j1/logs?follow=true HTTP/1.1\r\nHost: localhost\r\n\r\n");
+  agent.write_log(key, "one \xE7\xA8");  // the first two bytes of a character of three
+  socket.read_until("\"text\":\"one \"");
+  agent.write_log(key, "\xBD\n");
+  EXPECT_NE(socket.read_until("稽").find("\"offset\":4,\"text\":\"稽\\n\""), std::string::npos)
+      << socket.read_until("稽");
+  agent.end_worker(key, 0);
+  EXPECT_NE(socket.read_all().find("event: end\n"), std::string::npos);
+}
+
+TEST(Http, metrics_count_jobs_nodes_and_appends) {
+  TestServer server;
+  ask(server, "POST", "/v1/jobs", kJob);
+  const Reply metrics = ask(server, "GET", "/metrics");
+  for (const char* line : {"keiko_jobs{status=\"PENDING\"} 1", "keiko_submits_total 1",
+                           "keiko_journal_append_seconds_count", "keiko_devices_free 0",
+                           "keiko_nodes{status=\"READY\"} 0", "keiko_journal_writable 1"}) {
+    EXPECT_NE(metrics.body.find(line), std::string::npos) << line << "\n" << metrics.body;
+  }
+  EXPECT_EQ(ask(server, "GET", "/openapi.yaml").body.compare(0, 8, "openapi:"), 0);
+}
+
+TEST(Http, server_json_tells_the_command_line_where_the_server_is) {
+  char folder[] = "/tmp/keiko_server_XXXXXX";
+  ASSERT_NE(mkdtemp(folder), nullptr);
+  const std::string path = std::string(folder) + "/server.json";
+  {
+    ServerOptions options;
+    options.state_dir = folder;
+    TestServer server(std::make_shared<FakeJournalDisk>(), options);
+    const Json file = Json::parse(std::ifstream(path));
+    EXPECT_EQ(file["pid"], getpid());
+    EXPECT_EQ(file["grpc"], server.addresses().grpc);
+    EXPECT_EQ(file["http"], server.addresses().http);
+  }
+  EXPECT_NE(access(path.c_str(), F_OK), 0) << "removed when the server stops";
+  rmdir(folder);
+}
+
+}  // namespace
+}  // namespace keiko::server
