@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/random.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -19,13 +18,6 @@ namespace {
 
 /// Of the folder's layout; a greater one was written by a newer Keiko.
 constexpr uint64_t kFormat = 1;
-constexpr size_t kLeaseRecordBytes = 80;
-
-int64_t since_boot_ns() {
-  timespec now{};
-  clock_gettime(CLOCK_BOOTTIME, &now);
-  return int64_t{now.tv_sec} * 1'000'000'000 + now.tv_nsec;
-}
 
 /// RETURNS: at most 4 KiB from the start of the file, empty if there is none.
 std::string read_small(const std::string& path) {
@@ -85,23 +77,15 @@ Result<StateFolder> StateFolder::open(const std::string& path) {
   TRY(folder.lock());
   TRY(folder.check_format());
   TRY(folder.load_instance());
-  folder.boot_id_ = agent::boot_id();
-  if (folder.boot_id_.empty()) folder.boot_id_ = "unknown";
-  const std::string lease = path + "/lease";
-  folder.lease_fd_ = ::open(lease.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (folder.lease_fd_ < 0) return errno_error("cannot open " + lease, errno);
   return folder;
 }
 
 StateFolder::StateFolder(StateFolder&& other) noexcept
     : path_(std::move(other.path_)),
       instance_(std::move(other.instance_)),
-      boot_id_(std::move(other.boot_id_)),
-      lock_fd_(std::exchange(other.lock_fd_, -1)),
-      lease_fd_(std::exchange(other.lease_fd_, -1)) {}
+      lock_fd_(std::exchange(other.lock_fd_, -1)) {}
 
 StateFolder::~StateFolder() {
-  if (lease_fd_ >= 0) close(lease_fd_);
   if (lock_fd_ >= 0) close(lock_fd_);
 }
 
@@ -142,30 +126,6 @@ Done StateFolder::load_instance() {
   if (!instance_.empty()) return done();
   instance_ = TRY(random_name());
   return write_durably(path, instance_ + "\n");
-}
-
-Done StateFolder::write_lease(Time lease_end, Time now) {
-  char record[kLeaseRecordBytes + 1];
-  const int64_t at = since_boot_ns() + (lease_end - now).ns;
-  const int size = std::snprintf(record, sizeof record, "%-40.40s %019lld\n", boot_id_.c_str(),
-                                 static_cast<long long>(at));
-  if (pwrite(lease_fd_, record, static_cast<size_t>(size), 0) != size) {
-    return errno_error("cannot write " + path_ + "/lease", errno);
-  }
-  return done();
-}
-
-std::optional<Time> StateFolder::read_lease(Time now) const {
-  char record[kLeaseRecordBytes] = {};
-  const ssize_t got = pread(lease_fd_, record, sizeof record, 0);
-  if (got <= 0) return std::nullopt;
-  const std::vector<std::string> words = split(
-      trim(std::string_view(record, static_cast<size_t>(got))), ' ');
-  uint64_t at = 0;
-  if (words.size() < 2 || words.front() != boot_id_ || !parse_digits(words.back(), at)) {
-    return std::nullopt;
-  }
-  return now + nanoseconds(static_cast<int64_t>(at) - since_boot_ns());
 }
 
 }  // namespace keiko::agent
