@@ -180,7 +180,7 @@ Result<RankEnvironment> read_environment(const std::map<std::string, std::string
   environment.master_port = TRY(read_number(variables, "MASTER_PORT", 0, 1, 65535));
   // Under plain torchrun its own run id and restart count tell generations apart.
   const std::string run_id = read_word(variables, "TORCHELASTIC_RUN_ID", "");
-  environment.job = read_word(variables, "KEIKO_JOB", run_id.c_str());
+  environment.job = read_word(variables, "KEIKO_JOB_ID", run_id.c_str());
   constexpr int kMostAttempts = 1'000'000'000;
   const int restarts =
       TRY(read_number(variables, "TORCHELASTIC_RESTART_COUNT", 0, 0, kMostAttempts));

@@ -19,7 +19,7 @@ struct RankEnvironment {
   int world = 1;
   std::string master_addr = "127.0.0.1";
   int master_port = 0;
-  std::string job;             ///< KEIKO_JOB
+  std::string job;             ///< KEIKO_JOB_ID
   int attempt = 1;             ///< KEIKO_ATTEMPT
   std::string socket_path;     ///< KEIKO_SOCKET
   std::string checkpoint_dir;  ///< KEIKO_CHECKPOINT_DIR

@@ -184,7 +184,7 @@ TEST_F(WorkerSessionTest, a_notice_ends_the_run_with_a_checkpoint_and_then_an_ac
                         "1", "--width", "8", "--context", "4", "--batch", "2",
                         "--checkpoint-every", "0"},
                        {{"KEIKO_SOCKET", options_.socket_path},
-                        {"KEIKO_JOB", "j9"},
+                        {"KEIKO_JOB_ID", "j9"},
                         {"KEIKO_CHECKPOINT_DIR", folder_ + "/checkpoints"}},
                        [](const RankEnvironment&) -> Result<std::unique_ptr<Collective>> {
                          return std::move(make_fake_collectives({1, seconds(60)})[0]);
