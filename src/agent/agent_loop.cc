@@ -1,0 +1,300 @@
+#include "agent/agent_loop.h"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "agent/machine.h"
+#include "base/digest.h"
+#include "base/log.h"
+#include "wire/utf8.h"
+
+namespace keiko::agent {
+namespace {
+
+/// The workers are looked at this often even if the substrate says nothing: what it cannot watch
+/// shows only so.
+constexpr Duration kLookEvery = seconds(1);
+/// ... and this often if the substrate has no descriptor to wait on.
+constexpr Duration kLookBlind = milliseconds(20);
+/// How long a leaving agent waits for the server to hear of its workers' ends.
+constexpr Duration kLastWords = seconds(1);
+constexpr size_t kLastWordsBytes = 2048;
+
+WorkerReport report_of(const ProcessState& state) {
+  WorkerReport report;
+  report.key = state.key;
+  report.status = state.status;
+  report.pid = state.pid;
+  report.master_port = state.master_port;
+  report.end = state.end;
+  // Programs say any bytes; reports are text.
+  std::string words = clean_utf8(state.end.last_words);
+  words.resize(words.size() > kLastWordsBytes
+                   ? valid_utf8_prefix(std::string_view(words).substr(0, kLastWordsBytes))
+                   : words.size());
+  report.end.last_words = std::move(words);
+  return report;
+}
+
+/// Silence after which a stream is taken for dead, so that a lease can still be renewed over the
+/// next one: the server answers every report.
+Duration silence_limit(const LeaseOptions& lease) {
+  return std::max(lease.lease / 2 - lease.heartbeat, lease.heartbeat * 2);
+}
+
+bool is_live(const ProcessState& state) { return state.status != WorkerStatus::kEnded; }
+
+}  // namespace
+
+Result<std::unique_ptr<AgentLoop>> AgentLoop::open(AgentOptions options, AgentParts parts) {
+  Inventory inventory = TRY(parts.devices.fingerprint());
+  NodeSpec spec =
+      TRY(describe_machine(options, parts.folder.instance(), std::move(inventory)));
+  std::unique_ptr<AgentLoop> loop(
+      new AgentLoop(std::move(options), std::move(parts), std::move(spec)));
+  TRY(loop->prepare());
+  return loop;
+}
+
+AgentLoop::AgentLoop(AgentOptions options, AgentParts parts, NodeSpec spec)
+    : options_(std::move(options)),
+      parts_(std::move(parts)),
+      brain_(std::move(spec), LeaseOptions{}),
+      prng_(digest_of(parts_.folder.instance()).bits),
+      redial_(options_.redial_first) {}
+
+AgentLoop::~AgentLoop() {
+  // The reader sends over the link and the link's thread starts reads: the reader goes first, and
+  // what the link still asks for then finds none.
+  std::unique_ptr<LogReader> reader;
+  {
+    const std::lock_guard lock(logs_mutex_);
+    reader = std::move(logs_);
+  }
+  reader.reset();
+  link_.reset();
+}
+
+Done AgentLoop::prepare() {
+  inbox_ = TRY(Inbox::open(options_.queue_limit));
+  sockets_ = TRY(WorkerSockets::open([this] { inbox_->wake(); }));
+  link_ = parts_.make_link(*this);
+  logs_ = std::make_unique<LogReader>(
+      parts_.folder.path(), [this](const LogChunk& chunk) { return link_->send(chunk); });
+  adopt();
+  return done();
+}
+
+/// Workers that an earlier agent started, ended ones included. Sockets come first: a worker that
+/// lost its agent dials again at once.
+void AgentLoop::adopt() {
+  node::Adopted adopted;
+  for (const ProcessState& state : parts_.substrate.poll()) {
+    adopted.workers.push_back(report_of(state));
+    known_[state.key] = state;
+    logs_->set_live(state.key, is_live(state));
+    if (!is_live(state)) continue;
+    const WorkerPaths paths = worker_paths(parts_.folder.path(), state.key);
+    const Done listening = sockets_->listen(state.key, paths.socket);
+    if (!listening.ok()) log_warn("worker_socket_failed", listening.error().text());
+  }
+  if (const auto left = parts_.substrate.lease_left()) {
+    adopted.lease_end = parts_.clock.now() + *left;
+  }
+  last_look_ = parts_.clock.now();
+  log_info("agent_started", "name=" + spec().name + " address=" + spec().address +
+                                " devices=" + std::to_string(spec().devices.size()) +
+                                " adopted=" + std::to_string(adopted.workers.size()));
+  feed(std::move(adopted));
+}
+
+// ---- of the link's thread ----
+
+void AgentLoop::on_connected() { inbox_->post(LinkUp{}); }
+
+void AgentLoop::on_message(ServerMessage message) {
+  if (inbox_->post(std::move(message))) return;
+  overflowed_ = true;
+  inbox_->wake();
+}
+
+void AgentLoop::on_log_read(LogRead read) {
+  const std::lock_guard lock(logs_mutex_);
+  if (logs_) logs_->start(std::move(read));
+}
+
+void AgentLoop::on_log_cancel(uint64_t request) {
+  const std::lock_guard lock(logs_mutex_);
+  if (logs_) logs_->cancel(request);
+}
+
+void AgentLoop::on_closed(Error why) { inbox_->post(LinkDown{std::move(why)}); }
+
+void AgentLoop::stop(bool take_workers) { inbox_->post(StopOrder{take_workers}); }
+
+// ---- the loop ----
+
+Done AgentLoop::run() {
+  while (turn(seconds(1))) {
+  }
+  link_->close();
+  if (quit_why_.empty()) return done();
+  return failed_precondition("the server at " + options_.server + " refused this agent: " +
+                             quit_why_);
+}
+
+bool AgentLoop::turn(Duration at_most) {
+  wait(at_most);
+  take_posts();
+  take_news();
+  look_at_workers();
+  if (wake_at_ && *wake_at_ <= parts_.clock.now()) {
+    wake_at_.reset();
+    feed(node::Wake{});
+  }
+  keep_link();
+  return !is_over();
+}
+
+void AgentLoop::wait(Duration at_most) {
+  const Time now = parts_.clock.now();
+  const int workers_fd = parts_.substrate.wake_fd();
+  Duration left = std::min(at_most, workers_fd < 0 ? kLookBlind : kLookEvery);
+  if (wake_at_) left = std::min(left, *wake_at_ - now);
+  if (link_status_ == LinkStatus::kClosed && !stopping_) left = std::min(left, dial_at_ - now);
+  if (look_now_) left = Duration{};
+  left = std::max(left, Duration{});
+  pollfd fds[2] = {{inbox_->fd(), POLLIN, 0}, {workers_fd, POLLIN, 0}};
+  const timespec limit{left.ns / 1'000'000'000, left.ns % 1'000'000'000};
+  ppoll(fds, 2, &limit, nullptr);
+  if (workers_fd < 0 || (fds[1].revents & POLLIN) != 0) look_now_ = true;
+}
+
+void AgentLoop::take_posts() {
+  for (const Post& post : inbox_->take()) {
+    std::visit([this](const auto& body) { take(body); }, post);
+  }
+  if (!overflowed_.exchange(false) || link_closing_) return;
+  log_warn("server_messages_lost",
+           "why=" + quote_text("more than " + std::to_string(options_.queue_limit) +
+                               " waited; the stream is opened anew"));
+  link_closing_ = true;
+  link_->close();
+}
+
+void AgentLoop::take(const LinkUp& /*post*/) {
+  link_status_ = LinkStatus::kOpen;
+  last_heard_ = parts_.clock.now();
+  log_info("server_connected", "server=" + options_.server);
+  unreachable_told_ = false;
+  feed(node::Connected{});
+}
+
+void AgentLoop::take(const LinkDown& post) {
+  if (!unreachable_told_) log_warn("server_unreachable", post.why.text());
+  unreachable_told_ = true;
+  const bool was_open = link_status_ == LinkStatus::kOpen;
+  link_status_ = LinkStatus::kClosed;
+  link_closing_ = false;
+  logs_->drop_all();
+  // A random half keeps thousands of agents from dialling a server at once that has come back.
+  const Duration half = redial_ / 2;
+  dial_at_ = parts_.clock.now() + half + nanoseconds(prng_.between(0, half.ns));
+  redial_ = std::min(redial_ * 2, options_.redial_most);
+  if (was_open) feed(node::Disconnected{});
+}
+
+void AgentLoop::take(const ServerMessage& post) {
+  last_heard_ = parts_.clock.now();
+  if (std::holds_alternative<Welcome>(post.body)) redial_ = options_.redial_first;
+  feed(node::FromServer{post});
+}
+
+void AgentLoop::take(const StopOrder& post) {
+  if (stopping_ && post.take_workers) return;
+  stopping_ = true;
+  taking_workers_ = post.take_workers;
+  log_info("agent_stopping", post.take_workers ? "workers=stopped" : "workers=left");
+  if (taking_workers_) feed(node::Leave{options_.leave_grace, "its agent stops"});
+}
+
+void AgentLoop::take_news() {
+  for (const WorkerNews& news : sockets_->take()) {
+    if (news.ack) {
+      log_debug("worker_ack", "worker=" + to_text(news.key) + " id=" + std::to_string(*news.ack));
+    }
+    if (news.progress || news.checkpoint) {
+      feed(node::WorkerSaid{news.key, news.progress, news.checkpoint});
+    }
+  }
+}
+
+void AgentLoop::look_at_workers() {
+  const Time now = parts_.clock.now();
+  if (!look_now_ && now - last_look_ < kLookEvery) return;
+  look_now_ = false;
+  last_look_ = now;
+  for (const ProcessState& state : parts_.substrate.poll()) note_change(state);
+}
+
+void AgentLoop::note_change(const ProcessState& state) {
+  const auto found = known_.find(state.key);
+  if (found == known_.end()) return;  // never of this agent's making or adopting
+  ProcessState& known = found->second;
+  const bool same = known.status == state.status && known.pid == state.pid &&
+                    known.master_port == state.master_port;
+  for (size_t i = known.notes.size(); i < state.notes.size(); ++i) {
+    log_warn("worker_limited", "worker=" + to_text(state.key) + " " + quote_text(state.notes[i]));
+  }
+  known = state;
+  if (same) return;
+  if (!is_live(state)) {
+    // What it said last goes before its end, or a checkpoint made at the end would be lost.
+    sockets_->drain(state.key);
+    take_news();
+    logs_->set_live(state.key, false);
+  }
+  feed(node::WorkerChanged{report_of(state)});
+}
+
+void AgentLoop::keep_link() {
+  const Time now = parts_.clock.now();
+  if (link_status_ == LinkStatus::kClosed && !stopping_ && now >= dial_at_) {
+    link_status_ = LinkStatus::kDialled;
+    link_->open(options_.server);
+    return;
+  }
+  const Duration silence = now - last_heard_;
+  if (link_status_ != LinkStatus::kOpen || link_closing_) return;
+  if (silence < silence_limit(brain_.lease())) return;
+  log_warn("server_silent", "for=" + to_text(silence) + " effect=\"the stream is opened anew\"");
+  link_closing_ = true;
+  link_->close();
+}
+
+void AgentLoop::feed(node::EventBody body) {
+  const node::Effects effects = brain_.step({parts_.clock.now(), std::move(body)});
+  hold_lease();
+  for (const node::Effect& effect : effects) {
+    std::visit([this](const auto& one) { carry_out(one); }, effect);
+  }
+  while (!own_events_.empty()) {
+    std::vector<node::EventBody> events;
+    events.swap(own_events_);
+    for (node::EventBody& event : events) feed(std::move(event));
+  }
+}
+
+bool AgentLoop::is_over() {
+  if (!quit_why_.empty()) return true;
+  if (!stopping_) return false;
+  if (!taking_workers_) return true;
+  if (brain_.live_count() != 0) return false;
+  if (brain_.worker_count() == 0 || link_status_ != LinkStatus::kOpen) return true;
+  const Time now = parts_.clock.now();
+  if (!over_at_) over_at_ = now + kLastWords;
+  return now >= *over_at_;
+}
+
+}  // namespace keiko::agent

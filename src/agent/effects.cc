@@ -1,0 +1,134 @@
+// The hands of the agent's loop: how each effect of the brain is carried out.
+#include <csignal>
+#include <set>
+
+#include "agent/agent_loop.h"
+#include "agent/machine.h"
+#include "base/log.h"
+#include "core/node/environment.h"
+
+namespace keiko::agent {
+namespace {
+
+void warn_unless(const Done& outcome, const char* event, const WorkerKey& key) {
+  if (!outcome.ok()) log_warn(event, "worker=" + to_text(key) + " why=" +
+                                         quote_text(outcome.error().text()));
+}
+
+}  // namespace
+
+// A message that cannot be sent is lost with its stream; the next session starts from a hello.
+void AgentLoop::carry_out(const node::SendHello& effect) {
+  const Done sent = link_->send(effect.hello);
+  if (!sent.ok()) log_debug("hello_not_sent", sent.error().text());
+}
+
+void AgentLoop::carry_out(const node::SendReport& effect) {
+  const Done sent = link_->send(effect.report);
+  if (!sent.ok()) log_debug("report_not_sent", sent.error().text());
+}
+
+void AgentLoop::carry_out(const node::Spawn& effect) {
+  const WorkerLaunch& launch = effect.launch;
+  const Done started = start_worker(launch, effect.reserve_port);
+  look_now_ = true;
+  if (started.ok()) return;
+  WorkerReport report;
+  report.key = launch.key;
+  report.status = WorkerStatus::kEnded;
+  report.end.cause = EndCause::kStartFailed;
+  report.end.last_words = started.error().message;
+  own_events_.push_back(node::WorkerChanged{std::move(report)});
+}
+
+Done AgentLoop::start_worker(const WorkerLaunch& launch, bool reserve_port) {
+  const WorkerPaths paths = worker_paths(parts_.folder.path(), launch.key);
+  const int32_t own_port = reserve_port ? TRY(parts_.substrate.reserve_port(launch.key)) : 0;
+  node::NodeTerms terms;
+  terms.node_name = spec().name;
+  terms.socket_path = paths.socket;
+  terms.master_port = own_port != 0 ? own_port : launch.master_port;
+  terms.base = options_.base_env;
+  std::vector<std::string> uuids;
+  for (const Device& device : launch.devices) uuids.push_back(device.uuid);
+  terms.devices = TRY(parts_.devices.visibility(uuids));
+  node::WorkerEnvironment environment = node::environment_of(launch, terms);
+  if (!environment.overridden.empty()) {
+    log_info("environment_overridden", "worker=" + to_text(launch.key) + " by_user=" +
+                                           join(environment.overridden, ","));
+  }
+
+  WorkerProcess process;
+  process.key = launch.key;
+  process.argv = launch.command;
+  process.env = std::move(environment.variables);
+  process.workdir = launch.workdir;
+  process.cpu_milli = launch.cpu_milli;
+  process.memory = launch.memory;
+  process.cpus = cores_for(launch);
+  process.log_limit = launch.log_limit;
+  process.master_port = own_port;
+  // Before the start, so that the program's first line finds somebody.
+  warn_unless(sockets_->listen(launch.key, paths.socket), "worker_socket_failed", launch.key);
+  logs_->set_live(launch.key, true);
+  const Done started = parts_.substrate.start(process);
+  if (!started.ok()) {
+    logs_->set_live(launch.key, false);
+    sockets_->forget(launch.key);
+    return started;
+  }
+  known_[launch.key].key = launch.key;
+  return done();
+}
+
+std::vector<int32_t> AgentLoop::cores_for(const WorkerLaunch& launch) const {
+  if (!options_.pin_cpu_slots) return {};
+  std::vector<int32_t> slots;
+  for (const Device& device : launch.devices) {
+    if (device.kind != "cpu") return {};
+    slots.push_back(device.index);
+  }
+  return cores_of_slots(usable_cores(), slots, static_cast<int32_t>(spec().devices.size()));
+}
+
+void AgentLoop::carry_out(const node::SignalWorker& effect) {
+  const Done sent = parts_.substrate.signal(effect.key, effect.signal);
+  look_now_ = true;
+  // It may have ended a moment ago; its end is on the way.
+  if (!sent.ok() && sent.error().code == Code::kNotFound) return;
+  warn_unless(sent, "signal_failed", effect.key);
+}
+
+void AgentLoop::carry_out(const node::NoticeWorker& effect) {
+  sockets_->notify(effect.key, effect.deadline, effect.why);
+}
+
+void AgentLoop::carry_out(const node::ForgetProcess& effect) {
+  const Done forgotten = parts_.substrate.forget(effect.key);
+  // A worker that could not be started is not known there.
+  if (!forgotten.ok() && forgotten.error().code != Code::kNotFound) {
+    warn_unless(forgotten, "forget_failed", effect.key);
+  }
+  sockets_->forget(effect.key);
+  logs_->set_live(effect.key, false);
+  known_.erase(effect.key);
+}
+
+void AgentLoop::carry_out(const node::WakeAt& effect) { wake_at_ = effect.at; }
+
+void AgentLoop::carry_out(const node::Note& effect) { log_info(effect.name, effect.text); }
+
+void AgentLoop::carry_out(const node::Quit& effect) { quit_why_ = effect.why; }
+
+/// Tells the shims of a renewal, so that workers end in time even if this agent does not live to
+/// see it. They wait a little longer than the brain, whose stop is the orderly one.
+void AgentLoop::hold_lease() {
+  const Time end = brain_.lease_end();
+  if (end == lease_held_) return;
+  lease_held_ = end;
+  const Duration left = end - parts_.clock.now();
+  const Done held = parts_.substrate.hold_lease(left, left - brain_.lease().kill_before * 3 / 4);
+  if (!held.ok()) log_error("lease_not_held", held.error().text());
+}
+
+}  // namespace keiko::agent
