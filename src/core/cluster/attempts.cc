@@ -58,8 +58,8 @@ std::string end_text(const WorkerEnd& end) {
   }
 }
 
-/// Less is blamed sooner: who was stopped because of others never; infrastructure before exit codes,
-/// since a peer's death makes the others fail within milliseconds; else who ended first.
+/// Less is blamed sooner: who was stopped because of others never; infrastructure before exit
+/// codes, since a peer's death makes the others fail within milliseconds; else who ended first.
 std::pair<int, int32_t> blame_order(const WorkerState& worker) {
   const bool consequence = worker.end.cause == EndCause::kStopped;
   const bool vanished = worker.end.cause == EndCause::kVanished;
@@ -67,7 +67,8 @@ std::pair<int, int32_t> blame_order(const WorkerState& worker) {
   return {rank, worker.end_order};
 }
 
-/// A whole attempt's outcome under construction.
+/// The outcome of an attempt that failed: a retry while there is budget. The scheduler avoids the
+/// suspects where it can, so they are named without asking whether the job fits elsewhere.
 AttemptEnded fault_outcome(const JobState& gang, const Blame& blame, Time now) {
   AttemptEnded ended;
   const int32_t budget = blame.infrastructure ? gang.spec.infra_restarts : gang.spec.restarts;
@@ -92,7 +93,11 @@ AttemptEnded fault_outcome(const JobState& gang, const Blame& blame, Time now) {
     ended.not_before = now + back_off(fault - 1);
   }
   for (const WorkerState& worker : gang.workers) {
-    if (worker.end.cause == EndCause::kLeaseEnded) ended.excluded.insert(worker.place.node);
+    // A rank that never ran is reported as vanished too, so of those only the root is suspect.
+    const bool vanished = worker.end.cause == EndCause::kVanished;
+    const bool suspect = of_infrastructure(worker.end) && !vanished;
+    const bool root = blame.infrastructure && worker.place.rank == blame.rank;
+    if (suspect || root) ended.excluded.insert(worker.place.node);
   }
   return ended;
 }
@@ -145,6 +150,10 @@ void BrainSteps::conclude(const JobState& gang) {
   } else {
     ended = fault_outcome(gang, blame_of(brain_.state_, gang), now_);
   }
+#ifdef KEIKO_BUG_SILENT_FAILURE
+  ended.reason = Reason::kNone;
+  ended.why.clear();
+#endif
   ended.job = gang.id;
   ended.attempt = gang.attempt;
   commit(std::move(ended));

@@ -6,9 +6,14 @@
 #include <string>
 
 #include "core/cluster/cluster_brain.h"
+#include "core/sched/schedule.h"
 #include "core/state/derived.h"
 
 namespace keiko::cluster {
+
+/// Survivors of a wounded gang cannot finish a step together, and strays have no gang: neither
+/// needs a long grace.
+inline constexpr Duration kWoundedGrace = seconds(5);
 
 class BrainSteps {
  public:
@@ -25,11 +30,13 @@ class BrainSteps {
   void on(const Wake& event);
 
   void announce_term();
+  void ask_for_wake();
 
   Effects take() { return std::move(effects_); }
 
  private:
   // effects.cc
+  void settle_all();
   bool commit(StateBody body);
   void send(NodeId node, ServerBody body);
   void note(std::string name, std::string text, JobId job = {}, NodeId node = {});
@@ -41,6 +48,7 @@ class BrainSteps {
   void carry_out(uint64_t request, const ActOnJob& act);
   void carry_out(uint64_t request, const ActOnNode& act);
   void carry_out(uint64_t request, const ChangeOptions& change);
+  void hold(uint64_t request, const JobState& target);
   void cancel(uint64_t request, const JobState& target, const std::string& why);
   void requeue(uint64_t request, const JobState& target, const std::string& why);
   void drain(NodeId node, const std::string& why);
@@ -48,6 +56,8 @@ class BrainSteps {
   // on_hello.cc
   void refuse(uint64_t connection, const std::string& why);
   bool join(const HelloReceived& event, NodeId& node);
+  void take_connection(uint64_t connection, NodeId node);
+  void welcome(NodeId node);
 
   // on_report.cc
   void reconcile(NodeId node, const std::vector<WorkerReport>& reports);
@@ -61,7 +71,8 @@ class BrainSteps {
   void start_worker(const JobState& gang, const WorkerState& worker);
   void stop(JobId id, StopIntent intent, Reason reason, const std::string& why);
   void stop_worker(const JobState& gang, const WorkerState& worker);
-  void end_worker(const WorkerKey& key, const WorkerEnd& end);
+  void end_worker(const WorkerKey& key, WorkerEnd end);
+  void adopt_hardware(NodeId node);
   void settle(JobId id);
   void settle_touched();
 
@@ -69,17 +80,22 @@ class BrainSteps {
   void conclude(const JobState& gang);
 
   // on_wake.cc
+  void see(NodeId node);
   void check_sights();
   void lose(NodeId node);
   void check_limits();
   void schedule();
-  void ask_for_wake();
+  void start_planned(JobId id);
 
   ClusterBrain& brain_;
   Time now_;
   Effects effects_;
   std::set<JobId> touched_;  ///< jobs whose workers changed in this step: settled at its end
 };
+
+/// RETURNS: what the scheduler must know beside the state: which nodes take no work at present.
+sched::PassInput pass_input(const State& state, const std::map<NodeId, NodeSight>& sights,
+                            Time now);
 
 /// RETURNS: what an agent needs to start this worker.
 WorkerLaunch launch_of(const State& state, const JobState& gang, const WorkerState& worker);

@@ -8,7 +8,12 @@ namespace keiko::cluster {
 ClusterBrain::ClusterBrain(State state, uint64_t term, Time now)
     : state_(std::move(state)), term_(term) {
   now = std::max(now, state_.now);
-  for (const auto& [id, node] : state_.nodes) sights_[id].last_heard = now;
+  for (const auto& [id, node] : state_.nodes) {
+    NodeSight& sight = sights_[id];
+    sight.last_heard = now;
+    sight.lease = state_.lease.lease;
+    sight.shown = status_of(id, now);
+  }
   for (const JobId id : state_.active) {
     const JobState& job = state_.jobs.at(id);
     for (const WorkerState& worker : job.workers) {
@@ -21,15 +26,18 @@ ClusterBrain::ClusterBrain(State state, uint64_t term, Time now)
 }
 
 Effects ClusterBrain::start(Time now) {
-  BrainSteps steps(*this, std::max(now, state_.now));
+  now = std::max(now, state_.now);
+  for (auto& [id, sight] : sights_) sight.last_heard = now;
+  BrainSteps steps(*this, now);
   steps.announce_term();
-  schedule_wanted_ = true;
+  steps.ask_for_wake();
   return steps.take();
 }
 
 Effects ClusterBrain::step(const Event& event) {
   BrainSteps steps(*this, std::max(event.at, state_.now));
   std::visit([&](const auto& body) { steps.on(body); }, event.body);
+  steps.ask_for_wake();
   return steps.take();
 }
 
@@ -75,6 +83,17 @@ std::string where_text(const State& state, const JobState& job) {
 
 }  // namespace
 
+sched::PassInput pass_input(const State& state, const std::map<NodeId, NodeSight>& sights,
+                            Time now) {
+  sched::PassInput input;
+  input.now = now;
+  for (const auto& [id, sight] : sights) {
+    const bool silent = sight.connection == 0 || now - sight.last_heard >= state.lease.slow_after;
+    if (silent || sight.awaited) input.avoid.insert(id);
+  }
+  return input;
+}
+
 Verdict ClusterBrain::explain(JobId id, Time now) const {
   const auto found = state_.jobs.find(id);
   if (found == state_.jobs.end()) return {};
@@ -83,14 +102,7 @@ Verdict ClusterBrain::explain(JobId id, Time now) const {
   verdict.reason = job.reason;
   verdict.sentence = job.message;
   if (job.status == JobStatus::kPending) {
-    sched::PassInput input;
-    input.now = now;
-    for (const auto& [node, sight] : sights_) {
-      if (sight.connection == 0 || now - sight.last_heard >= state_.lease.slow_after) {
-        input.avoid.insert(node);
-      }
-    }
-    return sched::explain(state_, id, input);
+    return sched::explain(state_, id, pass_input(state_, sights_, now));
   }
   if (job.status == JobStatus::kSuspended) {
     verdict.fit = Fit::kNotNow;

@@ -36,7 +36,8 @@ struct HelloReceived { uint64_t connection = 0; AgentHello hello; };
 struct ReportReceived { uint64_t connection = 0; AgentReport report; };
 /// The stream is gone. Nothing is inferred about the workers: the lease decides.
 struct ConnectionClosed { uint64_t connection = 0; };
-/// A WakeAt is due, or the shell's queue is empty: time for deadlines and the scheduler.
+/// A WakeAt is due, or the shell's queue is empty: time for deadlines and the scheduler. Answers
+/// every WakeAt before it: what is still to come is asked for again.
 struct Wake {};
 
 using EventBody = std::variant<Command, HelloReceived, ReportReceived, ConnectionClosed, Wake>;
@@ -64,6 +65,9 @@ struct NodeSight {
   uint64_t last_sent = 0;
   NodeStatus shown = NodeStatus::kReady;
   std::map<WorkerKey, WorkerReport> workers;  ///< of the last report
+  std::map<WorkerKey, Time> strays;           ///< told to stop though nobody wants them here, when
+  Duration lease;                  ///< the longest lease that its agent may still count by
+  std::optional<NodeSpec> awaited; ///< changed hardware that counts once no worker is placed here
 };
 
 class ClusterBrain {
@@ -103,11 +107,12 @@ class ClusterBrain {
   /// The live workers that each node should run, and when a command about one was last sent.
   std::map<NodeId, std::map<WorkerKey, Time>> wanted_;
   uint64_t next_session_ = 1;
-  bool schedule_wanted_ = false;
+  bool schedule_wanted_ = true;
+  bool unsettled_ = true;  ///< a server before this one may have died amid a decision
   Time look_again_;    ///< the scheduler's own; 0: none
   Time sight_check_;   ///< no node changes how it is seen before this
   Time limit_check_;   ///< no time limit ends before this; 0: none
-  Time next_wake_;     ///< the last WakeAt sent
+  Time next_wake_;     ///< the WakeAt sent and not yet answered by a Wake; 0: none
 };
 
 }  // namespace keiko::cluster

@@ -46,8 +46,9 @@ std::string note_text(const StateBody& body) {
 
 }  // namespace
 
-// Applies first, then persists: the law may refuse what a handler thought right, and what it refuses
-// must not reach the journal. Nothing behind the Persist is carried out before it is durable.
+// Applies first, then persists: the law may refuse what a handler thought right, and what it
+// refuses must not reach the journal. Nothing behind the Persist is carried out before it is
+// durable.
 bool BrainSteps::commit(StateBody body) {
   StateEvent event{now_, std::move(body)};
   if (const Done applied = apply(brain_.state_, event); !applied.ok()) {
@@ -56,6 +57,9 @@ bool BrainSteps::commit(StateBody body) {
   }
   const char* name = std::visit([](const auto& b) { return b.kName; }, event.body);
   Note told{name, note_text(event.body), job_of(event.body), node_of(event.body)};
+#ifdef KEIKO_BUG_JOURNAL_SAYS_OTHERWISE
+  event.at = event.at + milliseconds(1);
+#endif
   effects_.push_back(Persist{std::move(event)});
   effects_.push_back(std::move(told));
   return true;
@@ -81,10 +85,19 @@ const JobState* BrainSteps::job(JobId id) const {
   return found == brain_.state_.jobs.end() ? nullptr : &found->second;
 }
 
-// A server may have died between two events of one decision: every gang is looked at afresh.
 void BrainSteps::announce_term() {
   commit(ServerStarted{brain_.term_});
+  settle_all();
+}
+
+// A server may have died between two events of one decision: every gang and every drain is looked
+// at afresh.
+void BrainSteps::settle_all() {
+  brain_.unsettled_ = false;
   touched_ = brain_.state_.active;
+  for (const auto& [id, node] : brain_.state_.nodes) {
+    if (node.draining) drain(id, {});
+  }
   settle_touched();
 }
 

@@ -21,19 +21,13 @@ void BrainSteps::carry_out(uint64_t request, const ActOnJob& act) {
     return reply(request, not_found("there is no job " + to_text(act.job)));
   }
   if (is_final(target->status)) {
-    return reply(request, failed_precondition(is_text(*target) + " already"));
+    return reply(request, failed_precondition(to_text(target->id) + " is already " +
+                                              to_text(target->status)));
   }
   switch (act.action) {
     case JobAction::kCancel: return cancel(request, *target, act.why);
     case JobAction::kRequeue: return requeue(request, *target, act.why);
-    case JobAction::kHold:
-      if (is_placed(target->status)) {
-        return reply(request, failed_precondition(is_text(*target) + "; only a job that waits can be "
-                                                  "held: `keiko requeue " + to_text(target->id) +
-                                                  "` first"));
-      }
-      if (!target->held) commit(JobHeld{act.job});
-      return reply(request, act.job, to_text(act.job) + " is held");
+    case JobAction::kHold: return hold(request, *target);
     case JobAction::kRelease:
       if (!target->held) {
         return reply(request, failed_precondition(is_text(*target) + " and not held"));
@@ -43,6 +37,18 @@ void BrainSteps::carry_out(uint64_t request, const ActOnJob& act) {
       return reply(request, act.job, to_text(act.job) + " is released");
   }
   reply(request, invalid_argument("unknown action"));
+}
+
+// A job on its way back to the line may be held as well: it stays out of it once it has stopped.
+void BrainSteps::hold(uint64_t request, const JobState& target) {
+  if (is_placed(target.status) && target.intent != StopIntent::kRequeue) {
+    return reply(request,
+                 failed_precondition(is_text(target) +
+                                     "; only a job that waits can be held: `keiko requeue " +
+                                     to_text(target.id) + "` first"));
+  }
+  if (!target.held) commit(JobHeld{target.id});
+  reply(request, target.id, to_text(target.id) + " is held");
 }
 
 void BrainSteps::cancel(uint64_t request, const JobState& target, const std::string& why) {
@@ -66,7 +72,10 @@ void BrainSteps::requeue(uint64_t request, const JobState& target, const std::st
   if (!is_placed(target.status)) {
     return reply(request, target.id, to_text(target.id) + " waits in line already");
   }
-  if (target.intent == StopIntent::kNone || target.intent == StopIntent::kRestart) {
+  if (target.intent == StopIntent::kCancel || target.intent == StopIntent::kFail) {
+    return reply(request, failed_precondition(is_text(target) + " for good: " + target.message));
+  }
+  if (target.intent != StopIntent::kRequeue) {
     stop(target.id, StopIntent::kRequeue, Reason::kRequeuedByUser,
          why.empty() ? "requeued by its user" : "requeued: " + why);
   }
@@ -85,6 +94,7 @@ void BrainSteps::carry_out(uint64_t request, const ActOnNode& act) {
   }
   if (draining) drain(act.node, act.why);
   brain_.schedule_wanted_ = true;
+  see(act.node);
   const char* what = draining ? " is draining" : cordon ? " is cordoned" : " takes work";
   reply(request, JobId{}, found->second.spec.name + what);
 }
@@ -111,6 +121,10 @@ void BrainSteps::carry_out(uint64_t request, const ChangeOptions& change) {
                                            "'; there are: " + keiko::join(names, ", ")));
   }
   commit(OptionsChanged{change.lease, change.policy});
+  // Agents count by what the last welcome told them, so each is welcomed anew.
+  for (const auto& [id, sight] : brain_.sights_) {
+    if (sight.connection != 0) welcome(id);
+  }
   brain_.sight_check_ = now_;
   brain_.schedule_wanted_ = true;
   reply(request, JobId{}, "options changed");

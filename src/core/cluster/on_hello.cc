@@ -1,4 +1,7 @@
-// Agents come and go. A name belongs to one agent state directory (`instance`) while its lease lives.
+// Agents come and go. A name belongs to one agent state directory (`instance`) while its lease
+// lives.
+#include <algorithm>
+
 #include "core/cluster/brain_steps.h"
 
 namespace keiko::cluster {
@@ -30,16 +33,48 @@ bool BrainSteps::join(const HelloReceived& event, NodeId& id) {
                "; start this one with --name, or wait until the other's lease has ended");
     return false;
   }
+  std::optional<NodeSpec>& awaited = brain_.sights_[id].awaited;
+  awaited.reset();
   if (!known.lost && known.spec == spec) return true;
   const bool same_hardware = known.spec.devices == spec.devices &&
                              known.spec.cpu_milli == spec.cpu_milli &&
                              known.spec.memory == spec.memory;
   if (!same_hardware && known.worker_count > 0) {
-    note("node_changed", "name=" + spec.name + " why=\"new hardware counts once its workers ended\"");
+    awaited = spec;
+    note("node_changed",
+         "name=" + spec.name + " why=\"the new hardware counts once its workers have ended\"", {},
+         id);
     return true;
   }
-  commit(NodeJoined{id, spec});
-  return true;
+  return commit(NodeJoined{id, spec});
+}
+
+/// Makes the stream the node's only one.
+void BrainSteps::take_connection(uint64_t connection, NodeId id) {
+  NodeSight& sight = brain_.sights_[id];
+  if (sight.connection != 0 && sight.connection != connection) {
+    brain_.node_by_connection_.erase(sight.connection);
+    effects_.push_back(CloseConnection{sight.connection, "replaced by a newer stream"});
+  }
+  const auto before = brain_.node_by_connection_.find(connection);
+  if (before != brain_.node_by_connection_.end() && before->second != id) {
+    brain_.sights_[before->second].connection = 0;  // it says now that it is another node
+  }
+  sight.newest_connection = connection;
+  sight.connection = connection;
+  brain_.node_by_connection_[connection] = id;
+}
+
+/// Opens a session. Until a report in it proves that the agent knows the lease as it is now, the
+/// agent may count by the one before, so a shorter lease does not yet hold against it.
+void BrainSteps::welcome(NodeId id) {
+  NodeSight& sight = brain_.sights_[id];
+  sight.session = {brain_.term_, brain_.next_session_++};
+  sight.last_report = 0;
+  sight.last_sent = 0;
+  sight.lease = std::max(sight.lease, brain_.state_.lease.lease);
+  for (auto& [key, sent] : brain_.wanted_[id]) sent = {};
+  send(id, Welcome{id, brain_.state_.lease});
 }
 
 void BrainSteps::on(const HelloReceived& event) {
@@ -52,20 +87,10 @@ void BrainSteps::on(const HelloReceived& event) {
   }
   NodeId id;
   if (!join(event, id)) return;
-  NodeSight& sight = brain_.sights_[id];
-  sight.newest_connection = event.connection;
-  if (sight.connection != 0 && sight.connection != event.connection) {
-    brain_.node_by_connection_.erase(sight.connection);
-    effects_.push_back(CloseConnection{sight.connection, "replaced by a newer stream"});
-  }
-  sight.connection = event.connection;
-  sight.session = {brain_.term_, brain_.next_session_++};
-  sight.last_heard = now_;
-  sight.last_report = 0;
-  sight.last_sent = 0;
-  brain_.node_by_connection_[event.connection] = id;
-  for (auto& [key, sent] : brain_.wanted_[id]) sent = {};
-  send(id, Welcome{id, brain_.state_.lease});
+  take_connection(event.connection, id);
+  brain_.sights_[id].last_heard = now_;
+  welcome(id);
+  see(id);
   reconcile(id, event.hello.workers);
   brain_.sight_check_ = std::min(brain_.sight_check_, now_ + brain_.state_.lease.slow_after);
   brain_.schedule_wanted_ = true;

@@ -1,5 +1,7 @@
-// What an agent says it has, against what it should have. Level-triggered: the same report twice, or
-// one that is missed, changes nothing in the end.
+// What an agent says it has, against what it should have. Level-triggered: the same report twice,
+// or one that is missed, changes nothing in the end.
+#include <algorithm>
+
 #include "core/cluster/brain_steps.h"
 
 namespace keiko::cluster {
@@ -12,16 +14,18 @@ void BrainSteps::on(const ReportReceived& event) {
   if (report.session != sight.session || report.sequence <= sight.last_report) return;
   sight.last_report = report.sequence;
   sight.last_heard = now_;
-  if (sight.shown != NodeStatus::kReady) brain_.sight_check_ = now_;
+  sight.lease = brain_.state_.lease.lease;
+  see(found->second);
   send(found->second, ReportAck{report.sequence});
   reconcile(found->second, report.workers);
   settle_touched();
 }
 
 void BrainSteps::reconcile(NodeId node, const std::vector<WorkerReport>& reports) {
-  std::set<WorkerKey> reported;
+  std::map<WorkerKey, WorkerReport>& reported = brain_.sights_[node].workers;
+  reported.clear();
   for (const WorkerReport& report : reports) {
-    reported.insert(report.key);
+    reported.insert_or_assign(report.key, report);
     take_report(node, report);
   }
   std::vector<WorkerKey> missing;
@@ -45,7 +49,11 @@ void BrainSteps::take_report(NodeId node, const WorkerReport& report) {
       report.status == WorkerStatus::kRunning || report.status == WorkerStatus::kStopping;
   if (runs && worker.status == WorkerStatus::kStarting) commit(WorkerStarted{key});
   if (!report.checkpoint.ref.empty() && report.checkpoint.step > gang.checkpoint.step) {
-    commit(CheckpointCommitted{key.job, key.attempt, report.checkpoint});
+    CheckpointMark mark = report.checkpoint;
+#ifdef KEIKO_BUG_CHECKPOINT_AHEAD
+    mark.step += 1;
+#endif
+    commit(CheckpointCommitted{key.job, key.attempt, std::move(mark)});
   }
   if (report.progress) brain_.progress_[key] = *report.progress;
   if (report.status == WorkerStatus::kEnded) {
@@ -58,11 +66,19 @@ void BrainSteps::take_report(NodeId node, const WorkerReport& report) {
 
 /// A worker that nobody wants here: of another attempt, of a job that has ended, or never ours.
 void BrainSteps::answer_stray(NodeId node, const WorkerReport& report) {
-  if (report.status == WorkerStatus::kEnded) return send(node, ForgetWorker{report.key});
+  std::map<WorkerKey, Time>& strays = brain_.sights_[node].strays;
+  if (report.status == WorkerStatus::kEnded) {
+    strays.erase(report.key);
+    return send(node, ForgetWorker{report.key});
+  }
   if (report.status == WorkerStatus::kStopping) return;
+  Time& told = strays[report.key];
+  if (told.ns != 0 && now_ - told < brain_.state_.lease.heartbeat) return;
+  told = now_;
   const JobState* owner = job(report.key.job);
-  send(node, StopWorker{report.key, owner == nullptr ? seconds(5) : owner->spec.grace,
-                        "it is not wanted here"});
+  const Duration grace =
+      owner == nullptr ? kWoundedGrace : std::min(owner->spec.grace, kWoundedGrace);
+  send(node, StopWorker{report.key, grace, "it is not wanted here"});
 }
 
 /// A worker that should be there and is not in the report.
@@ -75,9 +91,12 @@ void BrainSteps::answer_missing(NodeId node, const WorkerKey& key) {
   end_worker(key, end);
 }
 
-/// Repeats the command about one worker, but not more often than heartbeats come: a command may still
-/// be under way.
+/// Repeats the command about one worker, but not more often than heartbeats come: a command may
+/// still be under way.
 void BrainSteps::remind(NodeId node, const WorkerKey& key) {
+#ifdef KEIKO_BUG_NO_REMINDER
+  return;
+#endif
   const Time sent = brain_.wanted_[node][key];
   if (sent.ns != 0 && now_ - sent < brain_.state_.lease.heartbeat) return;
   const JobState& gang = *job(key.job);

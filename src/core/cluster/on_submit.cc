@@ -3,6 +3,12 @@
 
 namespace keiko::cluster {
 
+namespace {
+
+constexpr size_t kMostToken = 256;
+
+}  // namespace
+
 std::string name_of_command(const std::vector<std::string>& command) {
   // An interpreter says less than the script it runs: the first word that looks like a file wins.
   std::string word = command.empty() ? "" : command[0];
@@ -33,6 +39,10 @@ void BrainSteps::carry_out(uint64_t request, const SubmitJob& submit) {
       return reply(request, known->second, to_text(known->second) + " was submitted before");
     }
   }
+  if (submit.token.size() > kMostToken) {
+    return reply(request, invalid_argument("the token has " + std::to_string(submit.token.size()) +
+                                           " bytes; it may have " + std::to_string(kMostToken)));
+  }
   JobSpec spec = submit.spec;
   if (spec.name.empty()) spec.name = name_of_command(spec.command);
   if (Done valid = validate(spec); !valid.ok()) return reply(request, std::move(valid).error());
@@ -41,6 +51,9 @@ void BrainSteps::carry_out(uint64_t request, const SubmitJob& submit) {
     return reply(request, failed_precondition(verdict.sentence));
   }
   const JobId id{state.next_job};
+#ifdef KEIKO_BUG_REPLY_BEFORE_PERSIST
+  reply(request, id, "submitted " + to_text(id));
+#endif
   if (!commit(JobSubmitted{id, std::move(spec), submit.token})) {
     return reply(request, internal_error("the job was refused by the state; see the server's log"));
   }

@@ -6,35 +6,60 @@
 
 namespace keiko::cluster {
 
+namespace {
+
+constexpr Time kNever{INT64_MAX};
+/// Passes for the sake of time alone come no faster than this.
+constexpr Duration kLookAtMost = milliseconds(1);
+
+Time limit_of(const JobState& gang) {
+  const Duration most = kNever - gang.started_at;
+  return gang.started_at + std::min(most, gang.spec.time_limit);
+}
+
+}  // namespace
+
 void BrainSteps::on(const Wake& /*event*/) {
+  brain_.next_wake_ = {};
+  if (brain_.unsettled_) settle_all();
   if (now_ >= brain_.sight_check_) check_sights();
   if (brain_.limit_check_.ns != 0 && now_ >= brain_.limit_check_) check_limits();
   settle_touched();
   const bool due = brain_.look_again_.ns != 0 && now_ >= brain_.look_again_;
   if (brain_.schedule_wanted_ || due) schedule();
-  ask_for_wake();
+}
+
+/// Notes how a node is seen when that has changed.
+void BrainSteps::see(NodeId id) {
+  NodeSight& sight = brain_.sights_[id];
+  const NodeStatus seen = brain_.status_of(id, now_);
+  if (seen == sight.shown) return;
+  sight.shown = seen;
+  note("node_seen",
+       "name=" + brain_.state_.nodes.at(id).spec.name + " status=" + to_text(seen), {}, id);
+  brain_.schedule_wanted_ = true;
 }
 
 // Looks at every node, then notes the earliest time at which any of them could be seen differently:
 // heartbeats only move that time away, so healthy nodes are looked at once in seconds.
 void BrainSteps::check_sights() {
   const LeaseOptions& lease = brain_.state_.lease;
-  Time next{INT64_MAX};
+  Time next = kNever;
   std::vector<NodeId> ended;
   for (const auto& [id, node] : brain_.state_.nodes) {
     if (node.lost) continue;
-    NodeSight& sight = brain_.sights_[id];
-    if (now_ >= sight.last_heard + lease.lease) {
+    const NodeSight& sight = brain_.sights_[id];
+#ifdef KEIKO_BUG_LEASE_ENDS_EARLY
+    const Duration whole = lease.slow_after;
+#else
+    const Duration whole = std::max(lease.lease, sight.lease);
+#endif
+    if (now_ >= sight.last_heard + whole) {
       ended.push_back(id);
       continue;
     }
-    const NodeStatus seen = brain_.status_of(id, now_);
-    if (seen != sight.shown) {
-      note("node_seen", "name=" + node.spec.name + " status=" + to_text(seen), {}, id);
-      sight.shown = seen;
-      brain_.schedule_wanted_ = true;
-    }
-    for (const Duration edge : {lease.slow_after, lease.unreachable_after, lease.lease}) {
+    see(id);
+    for (const Duration edge : {lease.slow_after, lease.unreachable_after, whole}) {
       if (sight.last_heard + edge > now_) {
         next = std::min(next, sight.last_heard + edge);
         break;
@@ -51,9 +76,12 @@ void BrainSteps::lose(NodeId node) {
   end.cause = EndCause::kLeaseEnded;
   std::vector<WorkerKey> there;
   for (const auto& [key, sent] : brain_.wanted_[node]) there.push_back(key);
+  NodeSight& sight = brain_.sights_[node];
+  sight.awaited.reset();
+  sight.workers.clear();
+  sight.strays.clear();
   for (const WorkerKey& key : there) end_worker(key, end);
   commit(NodeLost{node});
-  NodeSight& sight = brain_.sights_[node];
   sight.shown = NodeStatus::kLost;
   if (sight.connection != 0) {
     effects_.push_back(CloseConnection{sight.connection, "its lease ended"});
@@ -64,22 +92,19 @@ void BrainSteps::lose(NodeId node) {
 }
 
 void BrainSteps::check_limits() {
-  Time next{INT64_MAX};
+  Time next = kNever;
   std::vector<JobId> over;
   for (const JobId id : brain_.state_.active) {
     const JobState& gang = brain_.state_.jobs.at(id);
-    if (gang.spec.time_limit.ns == 0 || gang.intent == StopIntent::kFail ||
-        gang.intent == StopIntent::kCancel) {
-      continue;
-    }
-    const Time limit = gang.started_at + gang.spec.time_limit;
+    if (gang.spec.time_limit.ns == 0 || gang.intent != StopIntent::kNone) continue;
+    const Time limit = limit_of(gang);
     if (now_ >= limit) {
       over.push_back(id);
     } else {
       next = std::min(next, limit);
     }
   }
-  brain_.limit_check_ = next.ns == INT64_MAX ? Time{} : next;
+  brain_.limit_check_ = next == kNever ? Time{} : next;
   for (const JobId id : over) {
     stop(id, StopIntent::kFail, Reason::kTimeLimit,
          "ran for its time limit of " + to_text(job(id)->spec.time_limit));
@@ -91,30 +116,14 @@ void BrainSteps::schedule() {
   brain_.look_again_ = {};
   State& state = brain_.state_;
   if (state.pending.empty()) return brain_.verdicts_.clear();
-  sched::PassInput input;
-  input.now = now_;
-  for (const auto& [id, node] : state.nodes) {
-    const NodeSight& sight = brain_.sights_[id];
-    if (sight.connection == 0 || now_ - sight.last_heard >= state.lease.slow_after) {
-      input.avoid.insert(id);
-    }
-  }
-  sched::Plan plan = sched::schedule(state, input);
-  brain_.look_again_ = plan.look_again;
+  sched::Plan plan = sched::schedule(state, pass_input(state, brain_.sights_, now_));
+  if (plan.look_again.ns != 0) brain_.look_again_ = std::max(plan.look_again, now_ + kLookAtMost);
   for (sched::JobPlan& start : plan.starts) {
     const int32_t attempt = job(start.job)->attempt + 1;
     if (!commit(JobPlaced{start.job, attempt, std::move(start.placements), std::move(start.why)})) {
       continue;
     }
-    const JobState& gang = *job(start.job);
-    for (const WorkerState& worker : gang.workers) {
-      brain_.wanted_[worker.place.node][{gang.id, attempt, worker.place.rank}] = {};
-    }
-    if (gang.spec.time_limit.ns > 0) {
-      const Time limit = now_ + gang.spec.time_limit;
-      if (brain_.limit_check_.ns == 0 || limit < brain_.limit_check_) brain_.limit_check_ = limit;
-    }
-    start_workers(gang);
+    start_planned(start.job);
   }
   for (const auto& [id, verdict] : plan.verdicts) {
     const Verdict* before = brain_.verdict_of(id);
@@ -125,15 +134,30 @@ void BrainSteps::schedule() {
   brain_.verdicts_ = std::move(plan.verdicts);
 }
 
+void BrainSteps::start_planned(JobId id) {
+  const JobState& gang = *job(id);
+  for (const WorkerState& worker : gang.workers) {
+    brain_.wanted_[worker.place.node][{gang.id, gang.attempt, worker.place.rank}] = {};
+  }
+  if (gang.spec.time_limit.ns > 0) {
+    const Time limit = limit_of(gang);
+    if (brain_.limit_check_.ns == 0 || limit < brain_.limit_check_) brain_.limit_check_ = limit;
+  }
+  start_workers(gang);
+}
+
+/// Asks for the next deadline, unless a wake that comes as early is under way already.
 void BrainSteps::ask_for_wake() {
   Time next = brain_.sight_check_;
   for (const Time other : {brain_.look_again_, brain_.limit_check_}) {
     if (other.ns != 0) next = std::min(next, other);
   }
-  const bool known = next == brain_.next_wake_ && next > now_;
-  if (next.ns == INT64_MAX || known) return;
+  if (brain_.schedule_wanted_ || brain_.unsettled_) next = now_;
+  if (next == kNever) return;
+  next = std::max(next, now_);
+  if (brain_.next_wake_.ns != 0 && brain_.next_wake_ <= next) return;
   brain_.next_wake_ = next;
-  effects_.push_back(WakeAt{std::max(next, now_)});
+  effects_.push_back(WakeAt{next});
 }
 
 }  // namespace keiko::cluster

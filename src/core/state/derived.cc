@@ -12,7 +12,9 @@ void take_capacity(State& state, const JobState& job, const WorkerState& worker)
   for (const int32_t device : worker.place.devices) {
     node.device_taken[static_cast<size_t>(device)] = true;
   }
+#ifndef KEIKO_BUG_CPU_NOT_COUNTED
   node.cpu_taken_milli += job.spec.cpu_milli;
+#endif
   node.memory_taken = node.memory_taken + job.spec.memory;
   ++node.worker_count;
 }
@@ -22,7 +24,9 @@ void give_back_capacity(State& state, const JobState& job, const WorkerState& wo
   for (const int32_t device : worker.place.devices) {
     node.device_taken[static_cast<size_t>(device)] = false;
   }
+#ifndef KEIKO_BUG_CPU_NOT_COUNTED
   node.cpu_taken_milli -= job.spec.cpu_milli;
+#endif
   node.memory_taken = node.memory_taken - job.spec.memory;
   --node.worker_count;
 }

@@ -1,0 +1,107 @@
+#include "verb_agent.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <stop_token>
+
+#include "agent/agent_loop.h"
+#include "agent/machine.h"
+#include "drivers/clock/system/system_clock.h"
+#include "drivers/devices/cpu/cpu_devices.h"
+#include "drivers/substrate/process/process_substrate.h"
+#include "stop_signals.h"
+
+namespace keiko::apps {
+namespace {
+
+struct Given {
+  agent::AgentOptions agent;
+  CpuDevicesOptions devices;
+  std::string state;
+  std::string memory;
+  std::string device_memory;
+  std::vector<std::string> labels;
+  int64_t cpu_slots = 0;
+  bool no_cgroups = false;
+  bool take_workers = false;  ///< on SIGTERM
+};
+
+Done serve(Given& given) {
+  StopSignals signals;
+  agent::StateFolder folder = TRY(agent::StateFolder::open(given.state));
+  given.devices.instance = folder.instance();
+  CpuDevices devices(given.devices);
+  SystemClockDriver clock(Time{});
+  ProcessSubstrateOptions options;
+  options.state_dir = given.state;
+  if (given.no_cgroups) options.cgroup_root.clear();
+  const auto substrate = TRY(ProcessSubstrate::open(options));
+  agent::AgentParts parts{folder, *substrate, devices, clock, [](AgentListener& listener) {
+                            return make_agent_link(listener);
+                          }};
+  const auto loop = TRY(agent::AgentLoop::open(given.agent, parts));
+  const std::stop_callback stop(signals.token(), [&] { loop->stop(given.take_workers); });
+  std::printf("keiko agent: node %s joins %s\n", loop->spec().name.c_str(),
+              given.agent.server.c_str());
+  std::fflush(stdout);
+  return loop->run();
+}
+
+Done complete(Given& given, const cli::Invocation& call) {
+  if (given.cpu_slots < 0 || given.cpu_slots > 1024) {
+    return invalid_argument("--devices " + std::to_string(given.cpu_slots) + ": expected 0 to 1024");
+  }
+  given.devices.count = static_cast<int32_t>(given.cpu_slots);
+  if (!given.memory.empty()) given.agent.memory = TRY(parse_bytes(given.memory));
+  if (!given.device_memory.empty()) given.devices.memory = TRY(parse_bytes(given.device_memory));
+  for (const std::string& label : given.labels) {
+    const size_t equals = label.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      return invalid_argument("--label " + label + ": write KEY=VALUE, for example rack=r7");
+    }
+    given.agent.labels[label.substr(0, equals)] = label.substr(equals + 1);
+  }
+  const std::filesystem::path here = call.current_directory;
+  if (given.state.empty()) given.state = cli::state_directory("", call.variable) + "/agent";
+  given.state = (here / given.state).lexically_normal();
+  given.take_workers = call.variable("KEIKO_STOP_WORKERS") == "1";
+  given.agent.base_env = agent::base_environment();
+  return done();
+}
+
+cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
+  auto given = std::make_shared<Given>();
+  given->agent.version = version;
+  options.text("--join", "HOST:PORT", given->agent.server, "the server to join").required = true;
+  options.text("--name", "NAME", given->agent.name, "the node's name (this host's)");
+  options.text("--address", "ADDRESS", given->agent.address, "where other nodes reach its workers");
+  options.text("--state", "DIR", given->state, "workers, logs and identity").completes =
+      cli::Completes::kDirectory;
+  options.integer("--devices", "N", given->cpu_slots, "cpu slots to offer (one for each core)");
+  options.text("--device-memory", "SIZE", given->device_memory, "memory of each slot");
+  options.text("--links", "MAP", given->devices.links, "none, ring, full or 0-1:nvlink:50000,...");
+  options.text("--memory", "SIZE", given->memory, "what workers may use in all (the machine's)");
+  options.integer("--cpu-milli", "N", given->agent.cpu_milli, "thousandths of a core to offer");
+  options.texts("--label", "KEY=VALUE", given->labels, "labels that jobs may ask for");
+  options.flag("--no-cgroups", given->no_cgroups, "hold limits by other means");
+  return [given](cli::Invocation& call) -> Result<int> {
+    TRY(complete(*given, call));
+    TRY(serve(*given));
+    return 0;
+  };
+}
+
+}  // namespace
+
+cli::Verb agent_verb(const std::string& version) {
+  cli::Verb verb;
+  verb.name = "agent";
+  verb.group = "Daemons";
+  verb.summary = "Run the agent of one machine";
+  verb.examples = {"keiko agent --join head:7070 --label rack=r7"};
+  verb.asks_server = false;
+  verb.add_options = [version](cli::OptionSet& options) { return add_options(options, version); };
+  return verb;
+}
+
+}  // namespace keiko::apps
