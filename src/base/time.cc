@@ -12,9 +12,10 @@ std::string to_text(Duration duration) {
   char buffer[64];
   if (duration.ns < 0) return "-" + to_text(Duration{-duration.ns});
   const int64_t ns = duration.ns;
-  if (ns < 1'000'000) {
+  // 999.5 would be rounded to 1e+03, so the next unit begins there.
+  if (ns < 999'500) {
     std::snprintf(buffer, sizeof buffer, "%.3gus", static_cast<double>(ns) / 1e3);
-  } else if (ns < 1'000'000'000) {
+  } else if (ns < 999'500'000) {
     std::snprintf(buffer, sizeof buffer, "%.3gms", static_cast<double>(ns) / 1e6);
   } else if (ns < 60'000'000'000) {
     std::snprintf(buffer, sizeof buffer, "%.3gs", static_cast<double>(ns) / 1e9);
