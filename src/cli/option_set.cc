@@ -133,7 +133,9 @@ Done OptionSet::parse(const std::vector<std::string>& words) {
       // Counts are checked below, where the words for it are ours.
       handle->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
       if (!option.value.empty()) handle->type_size(1);
-      if (option.positional && option.repeated) handle->expected(0, CLI::detail::expected_max_vector_size);
+      if (option.positional && option.repeated) {
+        handle->expected(1, CLI::detail::expected_max_vector_size);
+      }
       handles.push_back(handle);
     }
     app.allow_extras();
