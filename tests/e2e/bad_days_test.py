@@ -70,13 +70,13 @@ class Starting(PoolTest):
 
     def test_an_agent_with_a_name_that_is_taken_is_told_so(self):
         state = os.path.join(self.pool.folder, "impostor")
+        log = Path(self.pool.folder, "impostor.log")
         agent = subprocess.Popen([KEIKO, "agent", "--join", f"127.0.0.1:{self.pool.grpc}",
                                   "--name", "node1", "--state", state, "--address", "127.0.0.1"],
                                  env=self.pool.environment, text=True, stdin=subprocess.DEVNULL,
-                                 stdout=open(self.pool.folder + "/impostor.log", "w"),
+                                 stdout=log.open("w"),
                                  stderr=subprocess.STDOUT)
         try:
-            log = Path(self.pool.folder, "impostor.log")
             wait_until(lambda: "node1" in log.read_text() and
                        ("taken" in log.read_text() or "another" in log.read_text()
                         or "refused" in log.read_text()), 15, "the agent says that it was refused")
@@ -158,17 +158,17 @@ class Requests(PoolTest):
 
     def test_garbage_and_huge_requests_get_an_answer_or_a_closed_door_and_the_server_lives(self):
         self.assertIn(b"400", self.send(b"\x00\xff nonsense\r\n\r\n") or b"400")
-        head = b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\nContent-Length: 999999999\r\n\r\n"
+        head = b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999\r\n\r\n"
         self.assertIn(b" 413 ", self.send(head) or b" 413 ")
-        self.assertIn(b" 400 ", self.send(b"POST /v1/jobs HTTP/1.1\r\nHost: x\r\n"
+        self.assertIn(b" 400 ", self.send(b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\n"
                                           b"Content-Length: 9\r\n\r\nnot json!"))
-        self.assertIn(b" 404 ", self.send(b"GET /nothing HTTP/1.1\r\nHost: x\r\n\r\n"))
-        self.assertIn(b" 200 ", self.send(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n"))
+        self.assertIn(b" 404 ", self.send(b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"))
+        self.assertIn(b" 200 ", self.send(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"))
 
     def test_a_client_that_never_reads_its_stream_harms_nobody(self):
         job = self.pool.submit("--", "sh", "-c", "yes | head -c 30000000")
         silent = socket.create_connection(("127.0.0.1", self.pool.http), timeout=5)
-        silent.sendall(f"GET /v1/jobs/{job}/logs?follow=true HTTP/1.1\r\nHost: x\r\n\r\n".encode())
+        silent.sendall(f"GET /v1/jobs/{job}/logs?follow=true HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
         self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
         self.assertEqual(self.pool.run("run", "--", "true").returncode, 0)
         silent.close()

@@ -1,8 +1,8 @@
 """A program with a checkpoint of its own, for tests: counts to TOTAL, adds up what it counts.
 
-usage: counter.py FOLDER TOTAL
+usage: counter.py FOLDER TOTAL        until FOLDER/finish exists, if TOTAL is 0
 
-FOLDER/state holds "next sum" and is replaced whole. Each step is also noted in FOLDER/steps with
+FOLDER/count holds "next sum" and is replaced whole. Each step is also noted in FOLDER/steps with
 O_APPEND, and FOLDER/alive is locked while it runs: a second copy that runs at the same time finds
 the lock taken and notes that in FOLDER/duplicates.
 """
@@ -21,12 +21,13 @@ def main():
         with open(os.path.join(folder, "duplicates"), "a") as file:
             file.write(f"attempt {os.environ.get('KEIKO_ATTEMPT')}\n")
         return 9
-    state = os.path.join(folder, "state")
+    state = os.path.join(folder, "count")
     at, added = 0, 0
     if os.path.exists(state):
         with open(state) as file:
             at, added = map(int, file.read().split())
-    while at < total:
+    finish = os.path.join(folder, "finish")
+    while at < total or (total == 0 and not os.path.exists(finish)):
         at, added = at + 1, added + at + 1
         with open(state + ".new", "w") as file:
             file.write(f"{at} {added}")
@@ -36,7 +37,7 @@ def main():
         with open(os.path.join(folder, "steps"), "a") as file:
             file.write(f"{os.getpid()} {at}\n")
         time.sleep(0.02)
-    print("sum", added, flush=True)
+    print("sum", added, "of", at, flush=True)
     return 0
 
 

@@ -37,7 +37,9 @@ class FirstRun(PoolTest):
         job = self.pool.submit("--", "sh", "-c", "echo to-out; echo to-err >&2")
         self.pool.wait_job(job)
         self.assertIn("to-out", self.pool.run("logs", job).stdout)
-        self.assertIn("to-err", self.pool.run("logs", job, "--stderr").stdout)
+        told = self.pool.run("logs", job, "--stderr")
+        self.assertIn("to-err", told.stderr)
+        self.assertNotIn("to-out", told.stdout + told.stderr)
 
     def test_following_the_logs_ends_with_the_job_and_misses_nothing(self):
         job = self.pool.submit("--", "sh", "-c", "for i in $(seq 200); do echo line $i; done")

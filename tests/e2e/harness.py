@@ -232,8 +232,9 @@ class PoolTest(unittest.TestCase):
         cls.pool.close(check=not cls.broken)
 
     def run(self, result=None):
+        before = len(result.failures) + len(result.errors) if result is not None else 0
         outcome = super().run(result)
-        if result is not None and (result.failures or result.errors):
+        if result is not None and len(result.failures) + len(result.errors) > before:
             type(self).broken = True
         return outcome
 
