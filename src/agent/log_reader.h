@@ -1,8 +1,8 @@
 // LogReader: answers the server's reads of workers' output, from the files that the workers write.
 //
-// A thread of its own reads, a chunk of each read in turn, so that a long read does not hold up the
-// others, nor a slow disk the loop. What the link does not take is read again a little later. A read
-// that follows looks for more ten times a second. All members are safe from any thread.
+// A thread of its own reads, a chunk of each read in turn, so that a long read does not hold up
+// the others, nor a slow disk the loop. What the link does not take is read again a little later. A
+// read that follows looks for more ten times a second. All members are safe from any thread.
 #pragma once
 
 #include <chrono>

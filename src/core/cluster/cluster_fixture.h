@@ -137,7 +137,10 @@ class TestPool {
   /// The server dies and another takes over from what the journal says.
   void restart_server() {
     State state;
-    for (const std::string& record : journal_) MUST(apply(state, MUST(decode_event(record))));
+    for (const std::string& record : journal_) {
+      const StateEvent event = MUST(decode_event(record));
+      MUST(apply(state, event));
+    }
     EXPECT_EQ(digest_of(state), brain_.digest());
     State stored = MUST(decode_state(encode_state(state)));
     effects_.clear();
@@ -194,7 +197,10 @@ class TestPool {
     const Done sound = check_state(state());
     EXPECT_TRUE(sound.ok()) << sound.error().text();
     State replayed;
-    for (const std::string& record : journal_) MUST(apply(replayed, MUST(decode_event(record))));
+    for (const std::string& record : journal_) {
+      const StateEvent event = MUST(decode_event(record));
+      MUST(apply(replayed, event));
+    }
     EXPECT_EQ(digest_of(replayed), brain_.digest());
   }
 

@@ -32,7 +32,11 @@ struct FromServer { ServerMessage message; };
 /// kStopped or kLeaseEnded here if the signal was ours.
 struct WorkerChanged { WorkerReport report; };
 /// A worker said something on its socket.
-struct WorkerSaid { WorkerKey key; std::optional<Progress> progress; std::optional<CheckpointMark> checkpoint; };
+struct WorkerSaid {
+  WorkerKey key;
+  std::optional<Progress> progress;
+  std::optional<CheckpointMark> checkpoint;
+};
 struct Wake {};
 /// This agent goes for good, its workers first: they get `grace`, and no new ones are started.
 struct Leave { Duration grace; std::string why; };

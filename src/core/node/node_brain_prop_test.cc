@@ -1,5 +1,5 @@
-// Random lives of a node brain: messages of the right and of wrong sessions, breaks, workers that end,
-// time that passes and jumps. Whatever the order, the laws of the lease hold.
+// Random lives of a node brain: messages of the right and of wrong sessions, breaks, workers that
+// end, time that passes. Whatever the order, the laws of the lease hold.
 #include <gtest/gtest.h>
 
 #include <map>

@@ -3,8 +3,8 @@
 
 namespace keiko::node {
 
-// An agent that starts again holds the lease of the one before it, no longer: the server counts from
-// that one's last report. Without a lease on record nothing may run on.
+// An agent that starts again holds the lease of the one before it, no longer: the server counts
+// from that one's last report. Without a lease on record nothing may run on.
 void NodeSteps::on(const Adopted& event) {
   brain_.lease_end_ = event.lease_end.value_or(now_);
   for (const WorkerReport& report : event.workers) {

@@ -1,5 +1,5 @@
-// Starting workers, and the one port at which a gang meets: the node of rank 0 reserves it for rank 0
-// and gives it to the other ranks of that gang that it runs itself; other nodes get it from the server.
+// Starting workers, and the one port at which a gang meets: the node of rank 0 reserves it for
+// rank 0 and gives it to the gang's other ranks on that node; other nodes get it from the server.
 #include "core/node/node_steps.h"
 
 namespace keiko::node {

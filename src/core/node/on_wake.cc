@@ -28,8 +28,8 @@ void NodeSteps::on(const Leave& event) {
   }
 }
 
-// Workers that cannot be renewed are asked to stop, then killed, before the server gives their devices
-// away. A renewal that comes too late does not call them back: they have begun to stop.
+// Workers that cannot be renewed are asked to stop, then killed, before the server gives their
+// devices away. A renewal that comes too late does not call them back: they have begun to stop.
 void NodeSteps::guard_lease() {
   const LeaseOptions& lease = brain_.lease_;
   if (now_ < brain_.lease_end_ - lease.stop_before) return;

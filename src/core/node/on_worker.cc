@@ -11,13 +11,15 @@ void NodeSteps::on(const WorkerChanged& event) {
   known.pid = event.report.pid;
   if (event.report.master_port != 0) known.master_port = event.report.master_port;
   learn_port(known);
-  if (event.report.checkpoint.step > known.checkpoint.step) known.checkpoint = event.report.checkpoint;
+  const CheckpointMark& checkpoint = event.report.checkpoint;
+  if (checkpoint.step > known.checkpoint.step) known.checkpoint = checkpoint;
   const bool stopping = worker.stop_asked && is_live(event.report);
   known.status = stopping ? WorkerStatus::kStopping : event.report.status;
   if (!is_live(event.report)) {
     known.end = event.report.end;
-    const bool by_us = known.end.cause == EndCause::kSignalled || known.end.cause == EndCause::kExited;
-    if (worker.stop_asked && by_us) {
+    const EndCause cause = known.end.cause;
+    const bool ran = cause == EndCause::kSignalled || cause == EndCause::kExited;
+    if (worker.stop_asked && ran) {
       const bool by_node = worker.lease_stop || brain_.leaving_;
       known.end.cause = by_node ? EndCause::kLeaseEnded : EndCause::kStopped;
     }
