@@ -108,7 +108,7 @@ class JobEndsChecker final : public Checker {
 
   void at_end(const Outcome& outcome) override {
     for (const auto& [id, job] : outcome.state->jobs) {
-      if (job.status == JobStatus::kCompleted) continue;
+      if (job.status == JobStatus::kCompleted || outcome.state->active.contains(id)) continue;
       if (job.reason == Reason::kNone || job.message.empty()) {
         violated(to_text(id) + " is " + to_text(job.status) + " and does not say why");
       }
