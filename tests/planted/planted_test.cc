@@ -19,7 +19,9 @@ bool found_by(const std::string& checker, const RunReport& report) {
 
 TEST(PlantedBug, is_found_by_its_checker) {
   for (uint64_t seed = 1; seed <= kMostSeeds; ++seed) {
-    if (!found_by(PLANTED_CHECKER, run_seed(options_of_seed(seed)))) continue;
+    SimOptions options = options_of_seed(seed);
+    options.snapshot_every = 0;  // a snapshot that breaks the law stops the server before a checker can
+    if (!found_by(PLANTED_CHECKER, run_seed(options))) continue;
     std::printf("found by seed %llu\n", static_cast<unsigned long long>(seed));
     return;
   }
