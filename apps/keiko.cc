@@ -1,4 +1,5 @@
-// keiko: every verb in one binary. Client verbs live in src/cli; the daemons' are joined to them here.
+// keiko: every verb in one binary. Client verbs live in src/cli; the daemons' are joined to them
+// here.
 #include "cli/main_cli.h"
 #include "verb_agent.h"
 #include "verb_drivers.h"

@@ -4,7 +4,8 @@ namespace keiko::apps {
 
 const std::vector<DriverRow>& drivers() {
   static const std::vector<DriverRow> rows = {
-      {"clock", "system", "CLOCK_BOOTTIME: forward only, runs on while the machine is suspended", true},
+      {"clock", "system", "CLOCK_BOOTTIME: forward only, runs on while the machine is suspended",
+       true},
       {"journal", "sqlite", "one SQLite file, WAL, synchronous=FULL", true},
       {"devices", "cpu", "virtual accelerators (cpu slots)", true},
       {"substrate", "process", "workers as processes, each under a shim of its own", true},

@@ -1,5 +1,5 @@
-// The table of drivers: which vendor or OS thing can stand behind which port in this build. The only
-// place where parts meet; `keiko drivers` prints it.
+// The table of drivers: which vendor or OS thing can stand behind which port in this build. The
+// only place where parts meet; `keiko drivers` prints it.
 #pragma once
 
 #include <string>

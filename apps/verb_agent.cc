@@ -49,7 +49,8 @@ Done serve(Given& given) {
 
 Done complete(Given& given, const cli::Invocation& call) {
   if (given.cpu_slots < 0 || given.cpu_slots > 1024) {
-    return invalid_argument("--devices " + std::to_string(given.cpu_slots) + ": expected 0 to 1024");
+    return invalid_argument("--devices " + std::to_string(given.cpu_slots) +
+                            ": expected 0 to 1024");
   }
   given.devices.count = static_cast<int32_t>(given.cpu_slots);
   if (!given.memory.empty()) given.agent.memory = TRY(parse_bytes(given.memory));

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Parity with nanoGPT's CPU setting: 4 layers, 4 heads, width 128, context 64, batch 12, 2,000
-# steps, no dropout, on tinyshakespeare. The loss over the whole held-out tenth must be at most 1.92, with
-# one rank and with two. Takes a few minutes; prints one line per world size.
+# steps, no dropout, on tinyshakespeare. The loss over the whole held-out tenth must be at most
+# 1.92, with one rank and with two. Takes a few minutes; prints one line per world size.
 #
 #   bench/parity.sh [FILE]     exit code: 0 both good or skipped, 1 worse than the bar
 #

@@ -80,7 +80,8 @@ Result<std::string> address_towards(const std::string& server) {
   addrinfo hints{};
   hints.ai_socktype = SOCK_DGRAM;
   addrinfo* found = nullptr;
-  const int failed = getaddrinfo(host.c_str(), port.empty() ? "7070" : port.c_str(), &hints, &found);
+  const char* service = port.empty() ? "7070" : port.c_str();
+  const int failed = getaddrinfo(host.c_str(), service, &hints, &found);
   if (failed != 0) {
     return unavailable("cannot resolve the server '" + server + "': " + gai_strerror(failed) +
                        "; give this node's own address with --address, or mend the server's name");

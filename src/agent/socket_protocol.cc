@@ -77,7 +77,9 @@ Progress read_progress(FieldScan& scan) {
 WorkerLine read_line(const std::string& type, FieldScan& scan) {
   if (type == "hello") return WorkerHello{scan.count("protocol"), scan.count("pid")};
   if (type == "progress") return read_progress(scan);
-  if (type == "checkpoint") return CheckpointMark{scan.count("step"), scan.text("ref", kMaxRefBytes)};
+  if (type == "checkpoint") {
+    return CheckpointMark{scan.count("step"), scan.text("ref", kMaxRefBytes)};
+  }
   if (type == "ack") return WorkerAck{scan.count("id")};
   return UnknownLine{type};
 }

@@ -36,8 +36,8 @@ struct UnknownLine {
 };
 using WorkerLine = std::variant<WorkerHello, Progress, CheckpointMark, WorkerAck, UnknownLine>;
 
-/// RETURNS: what the line says; kInvalidArgument with a sentence if it is longer than kMaxLineBytes,
-/// not a JSON object with a "type", or a known field has a value that it cannot have.
+/// RETURNS: what the line says; kInvalidArgument with a sentence if it is longer than
+/// kMaxLineBytes, not a JSON object with a "type", or a known field has an impossible value.
 Result<WorkerLine> parse_worker_line(std::string_view line);
 
 /// Stop by yourself within `deadline`, a checkpoint first.

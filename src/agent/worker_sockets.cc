@@ -237,7 +237,7 @@ void WorkerSockets::serve(uint64_t number, uint32_t events) {
 bool WorkerSockets::accept_from(const Listener& listener) {
   const int fd = accept4(listener.fd, nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
   if (fd < 0) {
-    // Out of descriptors: the dialling worker waits in the queue, and so do we, instead of spinning.
+    // Out of descriptors: the dialling worker waits in the queue, and so do we, without spinning.
     if (!is_for_later(errno)) usleep(10'000);
     return false;
   }
@@ -312,7 +312,8 @@ void WorkerSockets::keep(const WorkerKey& key, const WorkerLine& line) {
 }
 
 void WorkerSockets::send_notice(Connection& connection, const Notify& notice) {
-  const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(notice.until - Steady::now());
+  using std::chrono::nanoseconds;
+  const auto left = std::chrono::duration_cast<nanoseconds>(notice.until - Steady::now());
   connection.output += to_line(
       {notice.id, nanoseconds(std::max<int64_t>(left.count(), 0)), notice.reason});
 }

@@ -1,8 +1,8 @@
 // WorkerSockets: the Unix sockets over which workers talk to the agent, one for each worker.
 //
 // A thread of its own does all I/O and never waits for a worker: one that says garbage, or does not
-// read what it is sent, loses its connection and nothing else. What workers say is kept as the latest
-// of each kind until the loop takes it, so a chatty worker costs no memory. Sockets are listened on
+// read what it is sent, loses its connection and nothing else. What workers say is kept as the
+// latest of each kind until the loop takes it, so a chatty worker costs no memory. Sockets are made
 // again after a restart of the agent; workers dial again. All members are safe from any thread.
 #pragma once
 

@@ -125,8 +125,8 @@ bool is_empty(const T& value) {
   else return value.empty();
 }
 
-/// Writes the fields of `self`. `fresh` is a new Owner: what is empty there may be left out, and only
-/// that, since a reader starts from such an object.
+/// Writes the fields of `self`. `fresh` is a new Owner: what is empty there may be left out, and
+/// only that, since a reader starts from such an object.
 template <class Owner>
 struct Writer {
   std::string& out;
@@ -144,7 +144,8 @@ struct Writer {
   /// RETURNS: the same member of `fresh`. REQUIRES: `value` is a member of `self`.
   template <class T>
   const T& of_fresh(const T& value) const {
-    const auto offset = reinterpret_cast<const char*>(&value) - reinterpret_cast<const char*>(&self);
+    const auto offset =
+        reinterpret_cast<const char*>(&value) - reinterpret_cast<const char*>(&self);
     return *reinterpret_cast<const T*>(reinterpret_cast<const char*>(&fresh) + offset);
   }
 };

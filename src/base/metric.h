@@ -52,7 +52,8 @@ class MetricRegistry {
  public:
   /// `labels` is the inside of the braces: `state="ready"`, or empty. The reference lives as long
   /// as the registry; the same name and labels twice give the same metric.
-  Counter& counter(const std::string& name, const std::string& help, const std::string& labels = "");
+  Counter& counter(const std::string& name, const std::string& help,
+                   const std::string& labels = "");
   Gauge& gauge(const std::string& name, const std::string& help, const std::string& labels = "");
   Histogram& histogram(const std::string& name, const std::string& help,
                        std::vector<double> bounds_seconds, const std::string& labels = "");

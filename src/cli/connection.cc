@@ -31,7 +31,8 @@ Result<std::string> address_from_file(const std::string& path) {
   const std::string text((std::istreambuf_iterator<char>(in)), {});
   const nlohmann::json json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
   if (!json.is_object() || !json.contains("grpc") || !json["grpc"].is_string()) {
-    return failed_precondition(path + " does not name a server; remove it, or say --server HOST:PORT");
+    return failed_precondition(path +
+                               " does not name a server; remove it, or say --server HOST:PORT");
   }
   return checked_address(json["grpc"].get<std::string>(), "grpc in " + path);
 }
@@ -59,7 +60,8 @@ Error several(const std::string& name, const std::vector<v1::Job>& jobs) {
   std::string ids;
   for (size_t i = 0; i < jobs.size() && i < 5; ++i) ids += (i == 0 ? "" : ", ") + jobs[i].id();
   if (jobs.size() > 5) ids += ", ...";
-  return invalid_argument("several jobs are named " + quote_text(name) + ": " + ids + "; say which id");
+  return invalid_argument("several jobs are named " + quote_text(name) + ": " + ids +
+                          "; say which id");
 }
 
 }  // namespace

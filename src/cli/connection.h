@@ -15,7 +15,7 @@
 namespace keiko::cli {
 
 using Variable = std::function<std::string(const std::string& name)>;
-using Dial = std::function<std::unique_ptr<Client>(const std::string& address)>;
+using Dial = std::function<std::shared_ptr<Client>(const std::string& address)>;
 
 /// What was asked for on the command line; empty if it was not.
 struct ServerChoice {
@@ -40,14 +40,15 @@ class Connection {
   Result<Client*> client();
 
   /// RETURNS: the id ("j12") of the job that `text` names: an id, a number, or the name of one job
-  /// that has not ended, or else of exactly one that has. kNotFound; kInvalidArgument if several fit.
+  /// that has not ended, or else of exactly one that has. kNotFound; kInvalidArgument if several
+  /// fit.
   Result<std::string> job_id(const std::string& text);
 
  private:
   const ServerChoice& choice_;
   const Variable variable_;
   const Dial dial_;
-  std::unique_ptr<Client> client_;
+  std::shared_ptr<Client> client_;
 };
 
 }  // namespace keiko::cli

@@ -91,7 +91,11 @@ size_t width_of(char32_t point) {
 /// Takes one UTF-8 character off the front. RETURNS: its bytes; a bad byte stands for itself.
 std::string_view take_character(std::string_view& text, char32_t& point) {
   const auto first = static_cast<unsigned char>(text[0]);
-  size_t size = first < 0x80 ? 1 : first >> 5 == 6 ? 2 : first >> 4 == 14 ? 3 : first >> 3 == 30 ? 4 : 1;
+  size_t size = first < 0x80       ? 1
+                : first >> 5 == 6  ? 2
+                : first >> 4 == 14 ? 3
+                : first >> 3 == 30 ? 4
+                                   : 1;
   point = size == 1 ? first : first & (0xFF >> (size + 1));
   for (size_t i = 1; i < size; ++i) {
     if (i >= text.size() || (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) {
@@ -144,7 +148,8 @@ Console process_console() {
   console.out = [](std::string_view text) { write_text(STDOUT_FILENO, text); };
   console.err = [](std::string_view text) { write_text(STDERR_FILENO, text); };
   const char* kind = std::getenv("TERM");
-  console.terminal = ::isatty(STDOUT_FILENO) == 1 && kind != nullptr && std::strcmp(kind, "dumb") != 0;
+  console.terminal =
+      ::isatty(STDOUT_FILENO) == 1 && kind != nullptr && std::strcmp(kind, "dumb") != 0;
   const char* no_colour = std::getenv("NO_COLOR");
   console.colour = console.terminal && (no_colour == nullptr || *no_colour == '\0');
   console.size = screen_size;

@@ -32,7 +32,8 @@ std::string usage_of(const Verb& verb, const std::vector<Option>& options) {
 /// "-o, --output FORMAT"
 std::string left_side(const Option& option) {
   std::string names;
-  for (const std::string& name : split(option.names, ',')) names += (names.empty() ? "" : ", ") + name;
+  for (const std::string& name : split(option.names, ','))
+    names += (names.empty() ? "" : ", ") + name;
   if (!names.starts_with("-") || names.starts_with("--")) names = "    " + names;
   return names + (option.value.empty() ? "" : " " + option.value);
 }
@@ -97,8 +98,9 @@ void add_server_options(OptionSet& options, ServerChoice& choice) {
   options.text("--server", "HOST:PORT", choice.server,
                "the server to ask; else KEIKO_SERVER, else the one that runs on this machine")
       .group = "Connection";
-  Option& state = options.text("--state", "DIR", choice.state,
-                               "where the server of this machine keeps its state; else KEIKO_STATE");
+  Option& state =
+      options.text("--state", "DIR", choice.state,
+                   "where the server of this machine keeps its state; else KEIKO_STATE");
   state.group = "Connection";
   state.completes = Completes::kDirectory;
 }
@@ -115,12 +117,14 @@ std::vector<Option> options_of(const Verb& verb) {
 }
 
 std::string help_text(const std::vector<Verb>& verbs, const Console& console) {
-  std::string out = "keiko: one pool out of any machines with accelerators, and jobs that survive it\n\n"
-                    "usage: keiko VERB [OPTIONS] ...\n";
+  std::string out =
+      "keiko: one pool out of any machines with accelerators, and jobs that survive it\n\n"
+      "usage: keiko VERB [OPTIONS] ...\n";
   for (const std::string& group : groups_of(verbs)) {
     out += "\n" + console.paint(Colour::kBold, group + ":") + "\n";
     for (const Verb& verb : verbs) {
-      if (verb.group == group && !verb.hidden) out += "  " + padded(verb.name, 12) + verb.summary + "\n";
+      if (verb.group == group && !verb.hidden)
+        out += "  " + padded(verb.name, 12) + verb.summary + "\n";
     }
   }
   return out + "\nFirst steps:\n"
@@ -156,7 +160,8 @@ std::string cli_reference(const std::vector<Verb>& verbs) {
     for (const Verb& verb : verbs) {
       if (verb.group != group || verb.hidden) continue;
       const std::vector<Option> options = options_of(verb);
-      out += "\n### `" + usage_of(verb, options) + "`\n\n" + verb.summary + ". " + verb.about + "\n";
+      out +=
+          "\n### `" + usage_of(verb, options) + "`\n\n" + verb.summary + ". " + verb.about + "\n";
       while (out.ends_with(" \n")) out.erase(out.size() - 2, 1);
       if (!verb.examples.empty()) out += "\n";
       for (const std::string& example : verb.examples) out += "    " + example + "\n";
@@ -182,8 +187,8 @@ std::string unknown_verb_text(const std::vector<Verb>& verbs, const std::string&
     if (!verb.hidden) names.push_back(verb.name);
   }
   const std::string near = nearest_word(name, names);
-  return "unknown verb '" + printable(name) + "'" + (near.empty() ? "" : "; did you mean '" + near + "'?") +
-         "\n`keiko help` lists the verbs";
+  return "unknown verb '" + printable(name) + "'" +
+         (near.empty() ? "" : "; did you mean '" + near + "'?") + "\n`keiko help` lists the verbs";
 }
 
 }  // namespace keiko::cli

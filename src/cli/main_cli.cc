@@ -40,7 +40,8 @@ Typed cut(const std::vector<std::string>& words) {
   if (at < words.size()) typed.verb = words[at++];
   for (; at < words.size() && words[at] != "--"; ++at) typed.words.push_back(words[at]);
   typed.has_command = at < words.size();
-  if (typed.has_command) typed.command.assign(words.begin() + static_cast<int64_t>(at) + 1, words.end());
+  if (typed.has_command)
+    typed.command.assign(words.begin() + static_cast<int64_t>(at) + 1, words.end());
   typed.words.insert(typed.words.begin(), early.begin(), early.end());
   return typed;
 }
@@ -141,7 +142,7 @@ int main_cli(int argc, char** argv, std::vector<Verb> extra, const std::string& 
     const char* value = std::getenv(name.c_str());
     return std::string(value != nullptr ? value : "");
   };
-  around.dial = [](const std::string& address) {
+  around.dial = [](const std::string& address) -> std::shared_ptr<Client> {
     ClientOptions options;
     options.address = address;
     return make_client(options);

@@ -18,8 +18,8 @@ struct Surroundings {
   std::string version;
 };
 
-/// The whole program. `extra` are the verbs of the daemons; the table is the client verbs and these.
-/// RETURNS: the exit status.
+/// The whole program. `extra` are the verbs of the daemons; the table is the client verbs and
+/// these. RETURNS: the exit status.
 int main_cli(int argc, char** argv, std::vector<Verb> extra, const std::string& version = "dev");
 
 /// The same with other surroundings. `words` are those behind the program's name.

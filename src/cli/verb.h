@@ -1,5 +1,6 @@
-// Verb: one row of the table of verbs; everything that `keiko NAME ...` is follows from it: parsing,
-// help, completion and docs/cli.md. apps/ appends the verbs of the daemons through the same type.
+// Verb: one row of the table of verbs; everything that `keiko NAME ...` is follows from it:
+// parsing, help, completion and docs/cli.md. apps/ appends the verbs of the daemons through the
+// same type.
 #pragma once
 
 #include <functional>

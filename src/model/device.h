@@ -33,7 +33,14 @@ struct Device {
 };
 
 /// How two devices of one node are connected, slowest first.
-enum class LinkKind : int { kSystem = 0, kNuma = 1, kPcie = 2, kNvlink = 3, kXgmi = 4, kShared = 5 };
+enum class LinkKind : int {
+  kSystem = 0,
+  kNuma = 1,
+  kPcie = 2,
+  kNvlink = 3,
+  kXgmi = 4,
+  kShared = 5
+};
 std::string to_text(LinkKind kind);
 
 /// A connection between two devices of one node, by their indices, first < second.

@@ -1,5 +1,5 @@
-// What agent and server say to each other, as plain structs: the wire room turns them into protobuf,
-// the simulator sends them as they are.
+// What agent and server say to each other, as plain structs: the wire room turns them into
+// protobuf, the simulator sends them as they are.
 //
 // The agent's report is level-triggered: every heartbeat carries all its workers, so a lost,
 // repeated or late message heals itself with the next one. Ended workers stay in the report until

@@ -131,7 +131,8 @@ Result<WorkerKey> parse_worker_key(std::string_view text) {
   uint64_t rank = 0;
   if (parts.size() != 3 || !parse_digits(parts[1], attempt) || !parse_digits(parts[2], rank) ||
       attempt > INT32_MAX || rank > INT32_MAX) {
-    return invalid_argument("'" + std::string(text) + "' is not a worker; workers look like j7.1.0");
+    return invalid_argument("'" + std::string(text) +
+                            "' is not a worker; workers look like j7.1.0");
   }
   const JobId job = TRY(parse_job_id(parts[0]));
   return WorkerKey{job, static_cast<int32_t>(attempt), static_cast<int32_t>(rank)};
@@ -150,7 +151,9 @@ std::string to_text(const ServerBody& body) {
     std::string operator()(const StopWorker& m) const {
       return "stop_worker " + to_text(m.key) + " " + quote_text(m.why);
     }
-    std::string operator()(const ForgetWorker& m) const { return "forget_worker " + to_text(m.key); }
+    std::string operator()(const ForgetWorker& m) const {
+      return "forget_worker " + to_text(m.key);
+    }
   };
   return std::visit(Visitor{}, body);
 }

@@ -11,8 +11,8 @@
 namespace keiko {
 
 /// READY takes work. SLOW missed heartbeats for 3 s, UNREACHABLE for 5 s: both keep their workers
-/// and take none. LOST: the lease ended, its workers count as dead. CORDONED keeps workers and takes
-/// none; DRAINING also asks its workers to move.
+/// and take none. LOST: the lease ended, its workers count as dead. CORDONED keeps workers and
+/// takes none; DRAINING also asks its workers to move.
 enum class NodeStatus : int {
   kReady = 0, kSlow = 1, kUnreachable = 2, kLost = 3, kCordoned = 4, kDraining = 5,
 };
@@ -21,7 +21,8 @@ std::string to_text(NodeStatus status);
 /// What the agent says of its machine. All capacities are what workers may use.
 struct NodeSpec {
   std::string name;         ///< unique in the cluster, a DNS label
-  std::string instance;     ///< random, made once per agent state directory: tells a restart from a twin
+  std::string
+      instance;  ///< random, made once per agent state directory: tells a restart from a twin
   std::string boot_id;      ///< changes at every boot of the machine
   std::string address;      ///< where other nodes reach its workers: becomes MASTER_ADDR
   int64_t cpu_milli = 0;    ///< thousandths of a core

@@ -25,8 +25,9 @@ Done has_no_nul(const char* field, const std::string& text) {
 
 Done check_label(const char* field, const std::string& text) {
   if (is_label(text)) return done();
-  return bad_field(field, quote_text(text) +
-                              " is not a name; use 1 to 63 of a-z, 0-9 and '-', no '-' at the ends");
+  return bad_field(
+      field,
+      quote_text(text) + " is not a name; use 1 to 63 of a-z, 0-9 and '-', no '-' at the ends");
 }
 
 Done check_environment(const std::map<std::string, std::string>& env) {
@@ -105,7 +106,8 @@ Done validate(const NodeSpec& spec) {
   for (const Link& link : spec.links) {
     if (link.first < 0 || link.first >= link.second || link.second >= count) {
       return bad_field("links", "a link joins devices " + std::to_string(link.first) + " and " +
-                                    std::to_string(link.second) + ", which is not a pair of this node");
+                                    std::to_string(link.second) +
+                                    ", which is not a pair of this node");
     }
   }
   return done();
@@ -117,8 +119,10 @@ Done validate(const LeaseOptions& o) {
                        Duration{} < o.kill_before && o.kill_before < o.stop_before &&
                        o.stop_before < o.lease - o.heartbeat;
   if (ordered) return done();
-  return bad_field("lease", "the durations must satisfy heartbeat < slow_after <= "
-                            "unreachable_after < lease and 0 < kill_before < stop_before < lease - heartbeat");
+  return bad_field(
+      "lease",
+      "the durations must satisfy heartbeat < slow_after <= "
+      "unreachable_after < lease and 0 < kill_before < stop_before < lease - heartbeat");
 }
 
 }  // namespace keiko

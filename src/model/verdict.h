@@ -14,7 +14,12 @@ std::string to_text(Fit fit);  ///< "fits" "not_now" "never"
 
 /// What could turn a refusal around: a blocked job wakes for these, not for everything.
 enum class Cure : int {
-  kDevicesFreed = 0, kNodeJoined = 1, kNodeReturned = 2, kRelease = 3, kTimePasses = 4, kSmallerAsk = 5,
+  kDevicesFreed = 0,
+  kNodeJoined = 1,
+  kNodeReturned = 2,
+  kRelease = 3,
+  kTimePasses = 4,
+  kSmallerAsk = 5,
 };
 std::string to_text(Cure cure);
 

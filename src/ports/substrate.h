@@ -67,9 +67,9 @@ class Substrate {
   /// has ended or release is called by forget().
   virtual Result<int32_t> reserve_port(const WorkerKey& key) = 0;
 
-  /// Writes down until when workers may run. Their keepers kill every one of them `kill_in` from now
-  /// (kLeaseEnded) unless this is called again before, whether the caller still lives or not; so an
-  /// agent that died cannot let its workers outlive the lease. Never called: no limit.
+  /// Writes down until when workers may run. Their keepers kill every one of them `kill_in` from
+  /// now (kLeaseEnded) unless this is called again before, whether the caller still lives or not;
+  /// so an agent that died cannot let its workers outlive the lease. Never called: no limit.
   virtual Done hold_lease(Duration ends_in, Duration kill_in) = 0;
 
   /// RETURNS: how long the lease that was last held still runs, by this machine's clock, negative

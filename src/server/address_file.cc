@@ -44,7 +44,8 @@ Done write_address_file(const std::string& state_dir, const ServerAddresses& add
     unlink(temporary.c_str());
     return written;
   }
-  if (rename(temporary.c_str(), path.c_str()) != 0) return errno_error("rename " + temporary, errno);
+  if (rename(temporary.c_str(), path.c_str()) != 0)
+    return errno_error("rename " + temporary, errno);
   return done();
 }
 

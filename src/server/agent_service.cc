@@ -104,8 +104,10 @@ class AgentStream : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerM
         return done();
       }
       default:
-        return invalid_argument("the agent sent a message that this server does not know; update the "
-                                "server", "body");
+        return invalid_argument(
+            "the agent sent a message that this server does not know; update the "
+            "server",
+            "body");
     }
   }
 

@@ -80,8 +80,9 @@ void ClusterApi::submit_jobs(const v1::SubmitJobsRequest& request,
                              Then<v1::SubmitJobsResponse> then) {
   const int count = request.requests_size();
   if (count > kMaxBatch) {
-    return then(invalid_argument("requests: there are " + std::to_string(count) + "; send at most " +
-                                     std::to_string(kMaxBatch) + " at once", "requests"));
+    return then(invalid_argument("requests: there are " + std::to_string(count) +
+                                     "; send at most " + std::to_string(kMaxBatch) + " at once",
+                                 "requests"));
   }
   if (count == 0) return then(v1::SubmitJobsResponse());
   auto answer = std::make_shared<BatchAnswer>();
@@ -119,17 +120,19 @@ void ClusterApi::act_on_job(const v1::ActOnJobRequest& request, Then<v1::ActOnJo
   if (!job.ok()) return then(job.error());
   const Result<JobAction> action = parse_job_action(request.action());
   if (!action.ok()) return then(action.error());
-  post_one(loop_, cluster::ActOnJob{*job, *action, request.why()},
-           [then = std::move(then), job = *job](const Result<JobId>& result, const std::string& text) {
-             if (!result.ok()) return then(result.error());
-             v1::ActOnJobResponse response;
-             response.set_job(to_text(job));
-             response.set_text(text);
-             then(std::move(response));
-           });
+  post_one(
+      loop_, cluster::ActOnJob{*job, *action, request.why()},
+      [then = std::move(then), job = *job](const Result<JobId>& result, const std::string& text) {
+        if (!result.ok()) return then(result.error());
+        v1::ActOnJobResponse response;
+        response.set_job(to_text(job));
+        response.set_text(text);
+        then(std::move(response));
+      });
 }
 
-void ClusterApi::explain_job(const v1::ExplainJobRequest& request, Then<v1::ExplainJobResponse> then) {
+void ClusterApi::explain_job(const v1::ExplainJobRequest& request,
+                             Then<v1::ExplainJobResponse> then) {
   loop_.query<v1::ExplainJobResponse>(
       [request](const View& view) { return server::explain_job(view, request.job()); },
       std::move(then));
@@ -141,11 +144,13 @@ void ClusterApi::list_nodes(const v1::ListNodesRequest& request, Then<v1::ListNo
 }
 
 void ClusterApi::get_node(const v1::GetNodeRequest& request, Then<v1::Node> then) {
-  loop_.query<v1::Node>([request](const View& view) { return server::get_node(view, request.node()); },
-                        std::move(then));
+  loop_.query<v1::Node>(
+      [request](const View& view) { return server::get_node(view, request.node()); },
+      std::move(then));
 }
 
-void ClusterApi::act_on_node(const v1::ActOnNodeRequest& request, Then<v1::ActOnNodeResponse> then) {
+void ClusterApi::act_on_node(const v1::ActOnNodeRequest& request,
+                             Then<v1::ActOnNodeResponse> then) {
   const Result<NodeAction> action = parse_node_action(request.action());
   if (!action.ok()) return then(action.error());
   using Named = std::pair<NodeId, std::string>;

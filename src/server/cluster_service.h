@@ -24,7 +24,8 @@ class ClusterGrpcService : public v1::ClusterService::CallbackService {
   Unary* GetNode(Context*, const v1::GetNodeRequest*, v1::Node*) override;
   Unary* ActOnNode(Context*, const v1::ActOnNodeRequest*, v1::ActOnNodeResponse*) override;
   Unary* GetVersion(Context*, const v1::GetVersionRequest*, v1::GetVersionResponse*) override;
-  grpc::ServerWriteReactor<v1::Event>* WatchEvents(Context*, const v1::WatchEventsRequest*) override;
+  grpc::ServerWriteReactor<v1::Event>* WatchEvents(Context*,
+                                                   const v1::WatchEventsRequest*) override;
   grpc::ServerWriteReactor<v1::LogPiece>* ReadLogs(Context*, const v1::ReadLogsRequest*) override;
 
  private:

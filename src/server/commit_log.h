@@ -6,8 +6,8 @@
 //                                      them: the outcome is kRefused and the caller replays the
 //                                      journal into a new brain;
 //   only agents' news wait          -> they are kept (kHeld) and tried again with back-off. Report
-//                                      acknowledgements are let through meanwhile: they renew leases
-//                                      and stand for nothing durable, so workers run on.
+//                                      acknowledgements are let through meanwhile: they renew
+//                                      leases and stand for nothing durable, so workers run on.
 // Nothing else leaves before its record is durable. For the loop thread alone.
 #pragma once
 

@@ -16,7 +16,8 @@ namespace {
 
 class RunningGrpcServer : public GrpcServer {
  public:
-  RunningGrpcServer(const ServerOptions& options, ClusterApi& api, LogRelay& relay, ServerProbe& probe)
+  RunningGrpcServer(const ServerOptions& options, ClusterApi& api, LogRelay& relay,
+                    ServerProbe& probe)
       : cluster_(api, relay, probe), agents_(api.loop(), relay, options.streams) {}
 
   ~RunningGrpcServer() override { stop(); }
@@ -63,7 +64,8 @@ Result<std::unique_ptr<GrpcServer>> start_grpc_server(const ServerOptions& optio
   auto server = std::make_unique<RunningGrpcServer>(options, api, relay, probe);
   const std::string address = host_port(options.listen, options.grpc_port);
   if (!server->start(address)) {
-    return unavailable("cannot listen on " + address + "; choose another port with --grpc-port PORT");
+    return unavailable("cannot listen on " + address +
+                       "; choose another port with --grpc-port PORT");
   }
   return std::unique_ptr<GrpcServer>(std::move(server));
 }

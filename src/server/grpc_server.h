@@ -1,4 +1,5 @@
-// GrpcServer: listens for agents and clients. The only header of gRPC's that it needs is its own .cc's.
+// GrpcServer: listens for agents and clients. The only header of gRPC's that it needs is its own
+// .cc's.
 #pragma once
 
 #include <memory>

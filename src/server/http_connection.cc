@@ -52,15 +52,17 @@ class Connection : public HttpConnection, public std::enable_shared_from_this<Co
     if (!problem) return handle();
     keep_alive_ = false;
     if (problem == http::error::body_limit) {
-      return write(error_answer(413, Code::kInvalidArgument,
-                                "the body is over " +
-                                    to_text(Bytes{static_cast<int64_t>(options_.body_limit_bytes)})));
+      return write(error_answer(
+          413, Code::kInvalidArgument,
+          "the body is over " + to_text(Bytes{static_cast<int64_t>(options_.body_limit_bytes)})));
     }
     if (problem == http::error::header_limit) {
       return write(error_answer(431, Code::kInvalidArgument, "the headers are too large"));
     }
-    const bool malformed = problem.category() == http::make_error_code(http::error::bad_method).category();
-    if (malformed && problem != http::error::end_of_stream && problem != http::error::partial_message) {
+    const bool malformed =
+        problem.category() == http::make_error_code(http::error::bad_method).category();
+    if (malformed && problem != http::error::end_of_stream &&
+        problem != http::error::partial_message) {
       return write(error_answer(400, Code::kInvalidArgument,
                                 "the request is not HTTP/1.1: " + problem.message()));
     }
@@ -128,7 +130,8 @@ class Connection : public HttpConnection, public std::enable_shared_from_this<Co
     linger();
   }
 
-  /// What the client still sends is read and dropped for a moment, or it would never see the answer.
+  /// What the client still sends is read and dropped for a moment, or it would never see the
+  /// answer.
   void linger() {
     stream_.expires_after(std::chrono::seconds(1));
     stream_.async_read_some(asio::buffer(scratch_),
@@ -201,11 +204,11 @@ class Connection : public HttpConnection, public std::enable_shared_from_this<Co
   /// The client has nothing to say any more; a read that ends tells that it left. It goes on the
   /// socket itself, beside the stream's deadline, which is for writes.
   void watch_for_close() {
-    stream_.socket().async_read_some(asio::buffer(scratch_),
-                                     [self = shared_from_this()](const error_code& problem, size_t) {
-                                       if (problem) return self->close();
-                                       self->watch_for_close();
-                                     });
+    stream_.socket().async_read_some(
+        asio::buffer(scratch_), [self = shared_from_this()](const error_code& problem, size_t) {
+          if (problem) return self->close();
+          self->watch_for_close();
+        });
   }
 
   /// A comment now and then: proxies keep the connection, and a dead client is noticed.

@@ -48,7 +48,8 @@ std::string host_name(const std::string& host) {
 }
 
 bool is_json(const std::string& content_type) {
-  return trim(std::string_view(content_type).substr(0, content_type.find(';'))) == "application/json";
+  return trim(std::string_view(content_type).substr(0, content_type.find(';'))) ==
+         "application/json";
 }
 
 }  // namespace
@@ -72,7 +73,8 @@ Done HttpGateway::check_origin(const HttpCall& call) const {
                      host.compare(0, 4, "127.") == 0;
   if (loopback_ && !local) {
     return Error{Code::kPermissionDenied,
-                 "this server listens on this machine only; the Host header must be localhost", "Host"};
+                 "this server listens on this machine only; the Host header must be localhost",
+                 "Host"};
   }
   return done();
 }
@@ -91,8 +93,9 @@ std::shared_ptr<Feed> HttpGateway::handle(const HttpCall& call, OnAnswer on_answ
   }
   // A page of another site can send a plain POST through a browser, but not this content type.
   if (call.method == "POST" && !is_json(call.content_type)) {
-    on_answer(error_answer(415, Code::kInvalidArgument,
-                           "the body must be JSON, with the header Content-Type: application/json"));
+    on_answer(
+        error_answer(415, Code::kInvalidArgument,
+                     "the body must be JSON, with the header Content-Type: application/json"));
     return nullptr;
   }
   if (match.id == RouteId::kEvents || match.id == RouteId::kReadLogs) {
@@ -130,10 +133,11 @@ void HttpGateway::answer(const HttpCall& call_in, const RouteMatch& match, OnAns
     case RouteId::kListJobs:
       return call(api_, &ClusterApi::list_jobs, list_jobs_request(match), std::move(on_answer));
     case RouteId::kSubmitJob:
-      return call(api_, &ClusterApi::submit_job, submit_job_request(match, body), std::move(on_answer),
-                  201);
+      return call(api_, &ClusterApi::submit_job, submit_job_request(match, body),
+                  std::move(on_answer), 201);
     case RouteId::kActOnJob:
-      return call(api_, &ClusterApi::act_on_job, act_on_job_request(match, body), std::move(on_answer));
+      return call(api_, &ClusterApi::act_on_job, act_on_job_request(match, body),
+                  std::move(on_answer));
     case RouteId::kActOnNode:
       return call(api_, &ClusterApi::act_on_node, act_on_node_request(match, body),
                   std::move(on_answer));

@@ -39,8 +39,8 @@ class HttpGateway {
   HttpGateway(ClusterApi& api, LogRelay& relay, ServerProbe& probe, bool loopback)
       : api_(api), relay_(relay), probe_(probe), loopback_(loopback) {}
 
-  /// RETURNS: a feed if the call asks for a stream; else null, and on_answer is called exactly once,
-  /// from any thread.
+  /// RETURNS: a feed if the call asks for a stream; else null, and on_answer is called exactly
+  /// once, from any thread.
   std::shared_ptr<Feed> handle(const HttpCall& call, OnAnswer on_answer);
 
  private:

@@ -21,9 +21,10 @@ class Parameters {
     if (left_.empty()) return done();
     const std::string& name = left_.begin()->first;
     const std::string near = nearest_word(name, known_);
-    return invalid_argument("unknown parameter " + quote_text(clean_utf8(name)) +
-                                (near.empty() ? "; this path takes " + names() : "; did you mean " + near + "?"),
-                            clean_utf8(name));
+    return invalid_argument(
+        "unknown parameter " + quote_text(clean_utf8(name)) +
+            (near.empty() ? "; this path takes " + names() : "; did you mean " + near + "?"),
+        clean_utf8(name));
   }
 
   std::vector<std::string> texts(const std::string& name) {

@@ -1,10 +1,10 @@
-// From a matched route and a body to the contract's requests. Pure; unknown parameters are errors, as
-// a misspelled filter that is ignored shows the wrong jobs.
+// From a matched route and a body to the contract's requests. Pure; unknown parameters are errors,
+// as a misspelled filter that is ignored shows the wrong jobs.
 #pragma once
 
+#include "base/result.h"
 #include "keiko/v1/cluster.pb.h"
 #include "server/http_router.h"
-#include "base/result.h"
 
 namespace keiko::server {
 

@@ -108,7 +108,8 @@ void find_route(std::string_view method, std::string_view path, RouteMatch& matc
     if (route.method == "GET") allow += ", HEAD";
   }
   if (allow.empty()) {
-    match = refusal(404, "there is nothing at " + quote_text(path) + "; /openapi.yaml lists the paths");
+    match =
+        refusal(404, "there is nothing at " + quote_text(path) + "; /openapi.yaml lists the paths");
     return;
   }
   match = refusal(405, quote_text(path) + " does not take this method; it takes " + allow);
@@ -144,7 +145,8 @@ RouteMatch match_route(std::string_view method, std::string_view target) {
   const size_t question = target.find('?');
   const std::string_view path = target.substr(0, question);
   RouteMatch match;
-  if (question != std::string_view::npos && !parse_query(target.substr(question + 1), match.query)) {
+  if (question != std::string_view::npos &&
+      !parse_query(target.substr(question + 1), match.query)) {
     return refusal(400, "the query is malformed");
   }
   find_route(method, path, match);

@@ -27,7 +27,8 @@ TEST(HttpRouter, finds_each_route_and_its_values) {
 }
 
 TEST(HttpRouter, reads_queries_with_escapes_and_repeats) {
-  const RouteMatch match = match_route("GET", "/v1/jobs?status=PENDING&status=RUNNING&name=a+b%3D&x");
+  const RouteMatch match =
+      match_route("GET", "/v1/jobs?status=PENDING&status=RUNNING&name=a+b%3D&x");
   EXPECT_EQ(match.query.count("status"), 2u);
   EXPECT_EQ(match.query.find("name")->second, "a b=");
   EXPECT_EQ(match.query.count("x"), 1u);
@@ -57,7 +58,8 @@ TEST(HttpRequests, unknown_and_wrong_parameters_name_themselves) {
   const auto unknown = list_jobs_request(match_route("GET", "/v1/jobs?statuss=PENDING"));
   ASSERT_FALSE(unknown.ok());
   EXPECT_NE(unknown.error().message.find("did you mean status?"), std::string::npos);
-  EXPECT_EQ(list_jobs_request(match_route("GET", "/v1/jobs?page_size=ten")).error().where, "page_size");
+  EXPECT_EQ(list_jobs_request(match_route("GET", "/v1/jobs?page_size=ten")).error().where,
+            "page_size");
   EXPECT_EQ(list_jobs_request(match_route("GET", "/v1/jobs?name=%ff")).error().where, "name");
   const auto statuses = list_jobs_request(match_route("GET", "/v1/jobs?status=PENDING,RUNNING"));
   EXPECT_EQ(MUST(statuses).statuses_size(), 2);

@@ -36,8 +36,8 @@ class RunningHttpServer : public HttpServer {
     if (!problem) acceptor_.bind(endpoint, problem);
     if (!problem) acceptor_.listen(asio::socket_base::max_listen_connections, problem);
     if (problem) {
-      return unavailable("cannot listen on " + host_port(options_.listen, options_.http_port) + ": " +
-                         problem.message() + "; choose another port with --http-port PORT");
+      return unavailable("cannot listen on " + host_port(options_.listen, options_.http_port) +
+                         ": " + problem.message() + "; choose another port with --http-port PORT");
     }
     port_ = acceptor_.local_endpoint().port();
     accept();

@@ -22,7 +22,8 @@ class Socket {
     fd_ = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     sockaddr_in target{};
     target.sin_family = AF_INET;
-    target.sin_port = htons(static_cast<uint16_t>(std::stoi(address.substr(address.find(':') + 1))));
+    target.sin_port =
+        htons(static_cast<uint16_t>(std::stoi(address.substr(address.find(':') + 1))));
     target.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     timeval limit{20, 0};
     setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -76,8 +77,9 @@ Reply ask(const TestServer& server, const std::string& method, const std::string
           const std::string& body = {}, const std::string& headers = {}) {
   Socket socket(server.addresses().http);
   const std::string type = method == "POST" ? "Content-Type: application/json\r\n" : "";
-  socket.send(method + ' ' + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + type +
-              headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" + body);
+  socket.send(method + ' ' + target + " HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" +
+              type + headers + "Content-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+              body);
   return parse(socket.read_all());
 }
 
@@ -196,7 +198,8 @@ TEST(Http, events_stream_and_continue_after_their_id) {
   const size_t id = text.rfind("id: ", event) + 4;
   const std::string cursor = text.substr(id, text.find('\n', id) - id);
   ask(server, "POST", "/v1/jobs", kJob);
-  const Reply rest = ask(server, "GET", "/v1/events?follow=false", "", "Last-Event-ID: " + cursor + "\r\n");
+  const Reply rest =
+      ask(server, "GET", "/v1/events?follow=false", "", "Last-Event-ID: " + cursor + "\r\n");
   // What came after the id: j1's own submit is not among it, j2's is.
   const std::string submitted = "event: job_submitted\n";
   const size_t first = rest.body.find(submitted);

@@ -13,10 +13,11 @@ namespace keiko::server {
 namespace {
 
 Error taken(const std::string& where, int port, const std::string& flag) {
-  return already_exists("port " + std::to_string(port) + " (" + where +
-                        ") is in use, perhaps by another keiko server or a `keiko up` that still runs; "
-                        "`ss -ltnp sport = :" + std::to_string(port) +
-                        "` shows who holds it, and " + flag + " PORT chooses another");
+  return already_exists(
+      "port " + std::to_string(port) + " (" + where +
+      ") is in use, perhaps by another keiko server or a `keiko up` that still runs; "
+      "`ss -ltnp sport = :" +
+      std::to_string(port) + "` shows who holds it, and " + flag + " PORT chooses another");
 }
 
 Done try_bind(const addrinfo& target, const std::string& where, int port, const std::string& flag) {
@@ -46,16 +47,18 @@ std::string host_port(const std::string& address, int port) {
 
 Done check_port_free(const std::string& address, int port, const std::string& flag) {
   if (port < 0 || port > 65535) {
-    return invalid_argument(flag + ": " + std::to_string(port) + " is no port; use 0 to 65535", flag);
+    return invalid_argument(flag + ": " + std::to_string(port) + " is no port; use 0 to 65535",
+                            flag);
   }
   addrinfo hints{};
   hints.ai_socktype = SOCK_STREAM;
   hints.ai_flags = AI_PASSIVE | AI_NUMERICHOST | AI_NUMERICSERV;
   addrinfo* found = nullptr;
   if (getaddrinfo(address.c_str(), std::to_string(port).c_str(), &hints, &found) != 0) {
-    return invalid_argument("--listen: '" + address +
-                                "' is not an address; use 127.0.0.1, 0.0.0.0 or one of this machine",
-                            "--listen");
+    return invalid_argument(
+        "--listen: '" + address +
+            "' is not an address; use 127.0.0.1, 0.0.0.0 or one of this machine",
+        "--listen");
   }
   const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> list(found, &freeaddrinfo);
   return try_bind(*list, host_port(address, port), port, flag);

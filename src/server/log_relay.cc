@@ -99,9 +99,10 @@ Result<LogRelay::Next> LogRelay::next_step(const View& view, const JobState& job
     if (reader.lanes.size() > 2) return Next::kDone;
   }
   if (lane.nodes.empty() && !choose_nodes(view, job, lane)) {
-    return reader.request.follow() ? Result<Next>(Next::kWait)
-                                   : Result<Next>(unavailable("no node of the pool is connected; the "
-                                                              "logs lie on the nodes"));
+    return reader.request.follow()
+               ? Result<Next>(Next::kWait)
+               : Result<Next>(unavailable("no node of the pool is connected; the "
+                                          "logs lie on the nodes"));
   }
   return find_connection(view, reader, lane);
 }
@@ -198,7 +199,8 @@ void LogRelay::pass_on(Reader& reader, Lane& lane, const LogChunk& chunk) {
   reader.sink->piece(std::move(piece));
 }
 
-Done LogRelay::settle_error(const View& view, Reader& reader, Lane& lane, const std::string& error) {
+Done LogRelay::settle_error(const View& view, Reader& reader, Lane& lane,
+                            const std::string& error) {
   stop_asking(lane);
   if (lane.node + 1 < lane.nodes.size()) {
     ++lane.node;

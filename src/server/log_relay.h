@@ -1,10 +1,10 @@
 // LogRelay: output of workers from agents to clients, by pulling.
 //
-// A reader has a lane for each rank and stream it wants. A lane asks the rank's node for a window of
-// bytes at its offset, hands the pieces to the sink, and asks again once the sink has taken enough.
-// So a client that does not read stops its own lanes and nothing else; a node that comes back is
-// asked again at the lane's offset, nothing lost, nothing repeated; and with `follow` a lane goes on
-// to the job's next attempt.
+// A reader has a lane for each rank and stream it wants. A lane asks the rank's node for a window
+// of bytes at its offset, hands the pieces to the sink, and asks again once the sink has taken
+// enough. So a client that does not read stops its own lanes and nothing else; a node that comes
+// back is asked again at the lane's offset, nothing lost, nothing repeated; and with `follow` a
+// lane goes on to the job's next attempt.
 // For the loop thread alone, sinks excepted.
 #pragma once
 
@@ -33,7 +33,8 @@ class LogRelay : public LoopWatcher {
       : agents_(agents), options_(options), probe_(probe) {}
 
   /// RETURNS: the reader's number, or 0 if it has ended already.
-  uint64_t open(const View& view, const v1::ReadLogsRequest& request, std::shared_ptr<LogSink> sink);
+  uint64_t open(const View& view, const v1::ReadLogsRequest& request,
+                std::shared_ptr<LogSink> sink);
 
   /// The sink's client took `bytes` of what the reader got.
   void taken(const View& view, uint64_t reader, size_t bytes);
@@ -92,7 +93,8 @@ class LogRelay : public LoopWatcher {
   ServerProbe& probe_;
   std::map<uint64_t, Reader> readers_;
   std::map<uint64_t, uint64_t> reader_by_request_;
-  std::map<std::pair<JobId, int32_t>, std::vector<NodeId>> places_;  // by rank, of past attempts too
+  std::map<std::pair<JobId, int32_t>, std::vector<NodeId>>
+      places_;  // by rank, of past attempts too
   uint64_t next_reader_ = 1;
   uint64_t next_request_ = 1;
 };

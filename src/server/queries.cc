@@ -15,8 +15,8 @@ constexpr std::array kNodeStatuses{NodeStatus::kReady,       NodeStatus::kSlow,
 Result<size_t> page_size_of(int32_t asked) {
   if (asked == 0) return size_t{kDefaultPage};
   if (asked < 0 || asked > kMaxPage) {
-    return invalid_argument("page_size: " + std::to_string(asked) + " is out of range; it must be 1 to " +
-                                std::to_string(kMaxPage),
+    return invalid_argument("page_size: " + std::to_string(asked) +
+                                " is out of range; it must be 1 to " + std::to_string(kMaxPage),
                             "page_size");
   }
   return static_cast<size_t>(asked);
@@ -27,9 +27,10 @@ Result<Key> parse_token(const std::string& token, Result<Key> (*parse)(std::stri
   if (token.empty()) return Key{};
   const Result<Key> key = parse(token);
   if (key.ok()) return *key;
-  return invalid_argument("page_token: " + quote_text(token) +
-                              " is not a token of this listing; take next_page_token as it was given",
-                          "page_token");
+  return invalid_argument(
+      "page_token: " + quote_text(token) +
+          " is not a token of this listing; take next_page_token as it was given",
+      "page_token");
 }
 
 template <class E, size_t kCount>

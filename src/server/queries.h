@@ -1,5 +1,5 @@
-// Questions about the state, with bounded work: a page has at most 1,000 entries and looks at most at
-// kMaxScan, then hands back what it found and where to go on. On the loop thread.
+// Questions about the state, with bounded work: a page has at most 1,000 entries and looks at most
+// at kMaxScan, then hands back what it found and where to go on. On the loop thread.
 #pragma once
 
 #include "keiko/v1/cluster.pb.h"

@@ -1,8 +1,8 @@
 // Server: everything together, for apps/.
 //
 //   Recovery recovery = TRY(recover(journal));
-//   SystemClockDriver clock(recovery.replayed.state.now);     // never before the last journaled time
-//   return run_server(options, journal, clock, std::move(recovery), stop, on_ready);
+//   SystemClockDriver clock(recovery.replayed.state.now);     // never before the last journaled
+//   time return run_server(options, journal, clock, std::move(recovery), stop, on_ready);
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
 // What DESIGN's budgets ask of the server: durable submits per second through gRPC, and a page of a
-// long list. The journal is a fake that flushes a real file, so that the disk's flush is in the price;
-// the sqlite journal itself is measured in its own room and in bench/.
+// long list. The journal is a fake that flushes a real file, so that the disk's flush is in the
+// price; the sqlite journal itself is measured in its own room and in bench/.
 #include <benchmark/benchmark.h>
 
 #include <fcntl.h>
@@ -55,7 +55,8 @@ struct BenchServer {
     options.loop.snapshot_records = 10'000'000;
     options.loop.snapshot_bytes = gibibytes(4);
     thread = std::thread([this, options] {
-      MUST(run_server(options, journal, clock, MUST(recover(journal)), stop.get_token(),
+      Recovery recovery = MUST(recover(journal));
+      MUST(run_server(options, journal, clock, std::move(recovery), stop.get_token(),
                       [this](const ServerAddresses& a) { ready.set_value(a); }));
     });
     address = ready.get_future().get().grpc;
@@ -110,7 +111,8 @@ void list_page(benchmark::State& state) {
     const auto start = std::chrono::steady_clock::now();
     MUST(client->list_jobs(request));
     times_ms.push_back(
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start)
+            .count());
   }
   std::sort(times_ms.begin(), times_ms.end());
   state.counters["p50_ms"] = times_ms[times_ms.size() / 2];

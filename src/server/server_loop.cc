@@ -163,7 +163,8 @@ void ServerLoop::wake_if_due() {
   const bool busy = !inbox_.empty() || !tasks_.empty();
   if (busy && now - last_wake_ < options_.schedule_at_least) return;
   wake_wanted_ = false;
-  if (wake_at_ && *wake_at_ <= now) wake_at_.reset();  // the brain repeats no time it still counts on
+  if (wake_at_ && *wake_at_ <= now)
+    wake_at_.reset();  // the brain repeats no time it still counts on
   last_wake_ = now;
   const auto start = std::chrono::steady_clock::now();
   commits_.add(brain_->step({now, cluster::Wake{}}));
@@ -222,7 +223,8 @@ void ServerLoop::note(const cluster::Note& note) {
   }
   if (note.node) {
     const auto node = brain_->state().nodes.find(note.node);
-    event.set_node(node == brain_->state().nodes.end() ? to_text(note.node) : node->second.spec.name);
+    event.set_node(node == brain_->state().nodes.end() ? to_text(note.node)
+                                                       : node->second.spec.name);
   }
   events_.append(std::move(event));
 }
@@ -244,7 +246,8 @@ void ServerLoop::fail(const Error& error) {
   failed_ = true;
   log_error("journal_failed", "error=" + quote_text(error.text()));
   inbox_.close();
-  answer_waiting(unavailable("the server stops, as its journal cannot be written: " + error.message));
+  answer_waiting(
+      unavailable("the server stops, as its journal cannot be written: " + error.message));
   if (on_failure_) on_failure_(error);
 }
 

@@ -36,16 +36,19 @@ ServerProbe::ServerProbe()
                                          "Commands turned away since the queue or disk was full")),
       reports(registry_.counter("keiko_agent_messages_total", "Messages of agents carried out")),
       records(registry_.counter("keiko_journal_records_total", "Records appended to the journal")),
-      append_failures(registry_.counter("keiko_journal_append_failures_total", "Appends that failed")),
+      append_failures(
+          registry_.counter("keiko_journal_append_failures_total", "Appends that failed")),
       snapshots(registry_.counter("keiko_journal_snapshots_total", "Snapshots stored")),
       cut_readers(registry_.counter("keiko_streams_cut_total",
                                     "Streams ended since their client did not read")),
-      journal_writable(registry_.gauge("keiko_journal_writable", "0 while the journal's disk is full")),
+      journal_writable(
+          registry_.gauge("keiko_journal_writable", "0 while the journal's disk is full")),
       agents(registry_.gauge("keiko_agents_connected", "Open agent streams")),
       append_seconds(registry_.histogram("keiko_journal_append_seconds",
                                          "Time of one durable append", kSeconds)),
       pass_seconds(registry_.histogram("keiko_scheduling_pass_seconds",
-                                       "Time of one turn for deadlines and the scheduler", kSeconds)),
+                                       "Time of one turn for deadlines and the scheduler",
+                                       kSeconds)),
       batch_events(registry_.histogram("keiko_loop_batch_events", "Events carried out per append",
                                        {1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 10000})) {
   journal_writable.set(1);
@@ -68,7 +71,8 @@ void ServerProbe::read(const cluster::ClusterBrain& brain, Time now, size_t inbo
   set_by_status(registry_, "keiko_nodes", "Nodes by status", kNodeStatuses, nodes);
   registry_.gauge("keiko_devices", "Devices of nodes that are not lost").set(devices);
   registry_.gauge("keiko_devices_free", "Devices that no worker has").set(devices - taken);
-  registry_.gauge("keiko_queue_depth", "Jobs that wait").set(static_cast<double>(state.pending.size()));
+  registry_.gauge("keiko_queue_depth", "Jobs that wait")
+      .set(static_cast<double>(state.pending.size()));
   registry_.gauge("keiko_loop_waiting", "Events that wait for the server's loop")
       .set(static_cast<double>(inbox_size));
 }

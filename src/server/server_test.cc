@@ -51,7 +51,8 @@ TEST(Server, an_agent_starts_reports_and_ends_a_job) {
   EXPECT_EQ(nodes.nodes(0).status(), "READY");
   EXPECT_TRUE(nodes.nodes(0).connected());
   int held = 0;
-  for (const v1::Device& device : nodes.nodes(0).devices()) held += device.worker() == "j1.1.0" ? 1 : 0;
+  for (const v1::Device& device : nodes.nodes(0).devices())
+    held += device.worker() == "j1.1.0" ? 1 : 0;
   EXPECT_EQ(held, 2);
   agent.end_worker({JobId{1}, 1, 0}, 0);
   EXPECT_TRUE(eventually([&] { return status_of(*client, "j1") == "COMPLETED"; }));
@@ -64,7 +65,9 @@ TEST(Server, a_second_agent_of_the_same_name_is_refused_with_a_sentence) {
   // The same name from another state directory.
   class Listener : public AgentListener {
    public:
-    explicit Listener(const std::string& address) : link_(make_agent_link(*this)) { link_->open(address); }
+    explicit Listener(const std::string& address) : link_(make_agent_link(*this)) {
+      link_->open(address);
+    }
     ~Listener() override { link_->close(); }
     void on_connected() override {
       AgentHello hello;
@@ -278,7 +281,8 @@ TEST(Server, an_unknown_outcome_of_an_append_ends_the_server_and_a_restart_knows
     }
     disk->crash();
     TestServer server(disk);
-    EXPECT_EQ(MUST(server.client()->list_jobs({})).jobs_size(), fault == AppendFault::kKept ? 2 : 1);
+    EXPECT_EQ(MUST(server.client()->list_jobs({})).jobs_size(),
+              fault == AppendFault::kKept ? 2 : 1);
   }
 }
 
@@ -300,7 +304,8 @@ TEST(Server, a_port_in_use_is_named_with_the_flag_that_changes_it) {
   FakeJournal journal(std::make_shared<FakeJournalDisk>());
   SteadyClock clock(Time{});
   ServerOptions options;
-  options.grpc_port = std::stoi(server.addresses().grpc.substr(server.addresses().grpc.find(':') + 1));
+  options.grpc_port =
+      std::stoi(server.addresses().grpc.substr(server.addresses().grpc.find(':') + 1));
   options.http_port = 0;
   const Done ran = run_server(options, journal, clock, MUST(recover(journal)), {}, {});
   ASSERT_FALSE(ran.ok());
@@ -317,7 +322,8 @@ TEST(Server, nobody_at_the_address_gives_the_address_and_what_to_do) {
   const auto refused = client->get_version();
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::kUnavailable);
-  EXPECT_NE(refused.error().message.find("127.0.0.1:1; start one with `keiko up`"), std::string::npos);
+  EXPECT_NE(refused.error().message.find("127.0.0.1:1; start one with `keiko up`"),
+            std::string::npos);
   const Done stream = client->watch_events({}, [](const v1::Event&) { return true; }, {});
   EXPECT_EQ(stream.error().code, Code::kUnavailable);
 }

@@ -30,7 +30,7 @@ class LogReaderThread {
               stop_.get_token());
           ended_ = true;
         }) {}
-  ~LogReaderThread() { finish(); }
+  ~LogReaderThread() { (void)finish(); }
 
   std::string text(int attempt = 1) {
     const std::lock_guard lock(mutex_);
@@ -146,7 +146,8 @@ TEST(LogStream, goes_on_at_its_offset_when_the_agent_dials_again) {
   job.agent.reopen();
   ASSERT_TRUE(eventually([&] { return job.agent.welcomes() == 2; }));
   job.agent.write_log(kFirst, "after;");
-  EXPECT_TRUE(eventually([&] { return reader.text() == "before;meanwhile;after;"; })) << reader.text();
+  EXPECT_TRUE(eventually([&] { return reader.text() == "before;meanwhile;after;"; }))
+      << reader.text();
   EXPECT_TRUE(reader.in_order());
 }
 

@@ -160,7 +160,8 @@ class TestAgent : public AgentListener {
     if (read.offset < 0) read.offset = std::max<int64_t>(0, size + read.offset);
     const int64_t count = std::min({size - read.offset, read.max_bytes, int64_t{kMaxLogChunk}});
     LogChunk chunk{read.request, read.offset, {}, false, false, {}};
-    if (count > 0) chunk.data = text.substr(static_cast<size_t>(read.offset), static_cast<size_t>(count));
+    if (count > 0)
+      chunk.data = text.substr(static_cast<size_t>(read.offset), static_cast<size_t>(count));
     read.offset += std::max<int64_t>(count, 0);
     read.max_bytes -= std::max<int64_t>(count, 0);
     chunk.eof = read.offset >= size;

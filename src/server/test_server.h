@@ -36,6 +36,12 @@ class LockedJournal : public Journal {
  public:
   explicit LockedJournal(std::shared_ptr<FakeJournalDisk> disk) : disk_(disk), journal_(disk) {}
 
+  template <class F>
+  auto with(F f) {
+    const std::lock_guard lock(mutex_);
+    return f();
+  }
+
   Result<Term> acquire() override { return with([&] { return journal_.acquire(); }); }
   Done append(std::span<const std::string> records) override {
     return with([&] { return journal_.append(records); });
@@ -50,11 +56,6 @@ class LockedJournal : public Journal {
     return with([&] { return journal_.latest_snapshot(); });
   }
 
-  template <class F>
-  auto with(F f) {
-    const std::lock_guard lock(mutex_);
-    return f();
-  }
   const std::shared_ptr<FakeJournalDisk>& disk() { return disk_; }
 
  private:
@@ -74,7 +75,7 @@ class TestServer {
     start();
   }
 
-  ~TestServer() { stop(); }
+  ~TestServer() { (void)stop(); }
 
   /// RETURNS: how run_server ended.
   Done stop() {
@@ -95,7 +96,9 @@ class TestServer {
     journal_.with([&] { f(journal_.disk()); return 0; });
   }
   const ServerAddresses& addresses() const { return addresses_; }
-  std::unique_ptr<Client> client() { return make_client({addresses_.grpc, seconds(10), seconds(3)}); }
+  std::unique_ptr<Client> client() {
+    return make_client({addresses_.grpc, seconds(10), seconds(3)});
+  }
 
  private:
   void start() {

@@ -20,7 +20,8 @@ void add_worker(const View& view, const JobState& job, const WorkerState& worker
   added.set_status(to_text(worker.status));
   if (worker.status == WorkerStatus::kEnded) *added.mutable_end() = to_proto(worker.end);
   const WorkerKey key{job.id, job.attempt, worker.place.rank};
-  if (const auto progress = view.brain.progress_of(key)) *added.mutable_progress() = to_proto(*progress);
+  if (const auto progress = view.brain.progress_of(key))
+    *added.mutable_progress() = to_proto(*progress);
   const cluster::NodeSight* sight = view.brain.sight_of(worker.place.node);
   if (sight == nullptr) return;
   const auto report = sight->workers.find(key);

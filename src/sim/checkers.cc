@@ -155,7 +155,8 @@ class ReplayChecker final : public Checker {
 
   void replayed(Digest live, Digest replay) override {
     if (live != replay) {
-      violated("the live state is " + to_text(live) + ", its journal replays to " + to_text(replay));
+      violated("the live state is " + to_text(live) + ", its journal replays to " +
+               to_text(replay));
     }
   }
 

@@ -1,5 +1,6 @@
 // The checkers: each holds one invariant of docs/INVARIANTS.md against everything that happens in a
-// run, and knows nothing of how the system keeps it. Violations are collected, the first is reported.
+// run, and knows nothing of how the system keeps it. Violations are collected, the first is
+// reported.
 #pragma once
 
 #include <map>

@@ -21,7 +21,8 @@ constexpr const char* kUsage =
     "usage: keiko sim --seeds N [--first S] [--also FILE]   run a swarm of seeds\n"
     "       keiko sim --seed S [--trace]                    run one seed\n"
     "       keiko sim scenario FILE... [--update] [--trace] run scenario files\n"
-    "       keiko sim replay FILE                           replay a journal dump, print its digest\n";
+    "       keiko sim replay FILE                           replay a journal dump, print its "
+    "digest\n";
 
 int usage(const std::string& problem) {
   std::fprintf(stderr, "keiko sim: %s\n%s", problem.c_str(), kUsage);
@@ -79,14 +80,15 @@ int one_seed(uint64_t seed, bool trace) {
   SimOptions options = options_of_seed(seed);
   options.trace = trace;
   const RunReport report = run_seed(options);
-  std::printf("seed %llu: %llu jobs, %llu completed, %llu failed, %llu restarts, %llu events, trace "
-              "%s, state %s\n",
-              static_cast<unsigned long long>(seed), static_cast<unsigned long long>(report.jobs),
-              static_cast<unsigned long long>(report.completed),
-              static_cast<unsigned long long>(report.failed),
-              static_cast<unsigned long long>(report.restarts),
-              static_cast<unsigned long long>(report.events), to_text(report.trace).c_str(),
-              to_text(report.state).c_str());
+  std::printf(
+      "seed %llu: %llu jobs, %llu completed, %llu failed, %llu restarts, %llu events, trace "
+      "%s, state %s\n",
+      static_cast<unsigned long long>(seed), static_cast<unsigned long long>(report.jobs),
+      static_cast<unsigned long long>(report.completed),
+      static_cast<unsigned long long>(report.failed),
+      static_cast<unsigned long long>(report.restarts),
+      static_cast<unsigned long long>(report.events), to_text(report.trace).c_str(),
+      to_text(report.state).c_str());
   if (!report.ok()) std::printf("%s", failure_text(report).c_str());
   return report.ok() ? 0 : 1;
 }

@@ -10,7 +10,8 @@ JobSpec random_job(Prng& prng, const SimOptions& options) {
   const int64_t slots = int64_t{options.nodes} * options.devices_per_node;
   spec.devices = slots > 0 && prng.chance(2, 3) ? 1 : 0;
   const int64_t most = spec.devices > 0 ? slots : int64_t{options.nodes} * 4;
-  spec.workers = static_cast<int32_t>(prng.between(1, std::max<int64_t>(1, std::min<int64_t>(most, 8))));
+  spec.workers =
+      static_cast<int32_t>(prng.between(1, std::max<int64_t>(1, std::min<int64_t>(most, 8))));
   spec.cpu_milli = spec.devices > 0 ? 1000 : prng.between(1, 4) * 250;
   spec.priority = static_cast<int32_t>(prng.below(3));
   spec.grace = seconds(prng.between(0, 10));

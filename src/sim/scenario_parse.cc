@@ -27,7 +27,8 @@ Result<int64_t> number_of(const std::string& text, int line) {
 }
 
 /// RETURNS: false if the key belongs to the program, not to the spec.
-Result<bool> set_job_key(JobSpec& spec, const std::string& key, const std::string& value, int line) {
+Result<bool> set_job_key(JobSpec& spec, const std::string& key, const std::string& value,
+                         int line) {
   if (key == "workers") {
     spec.workers = static_cast<int32_t>(TRY(number_of(value, line)));
   } else if (key == "devices") {
@@ -118,7 +119,8 @@ Done parse_line(Scenario& scenario, const std::vector<std::string>& words, int l
     scenario.steps.push_back(std::move(step));
     return done();
   }
-  return at_line(line, "'" + words[0] + "' is not a scenario word; use cluster, job, clock, at, end");
+  return at_line(line,
+                 "'" + words[0] + "' is not a scenario word; use cluster, job, clock, at, end");
 }
 
 }  // namespace

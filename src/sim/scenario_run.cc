@@ -17,7 +17,9 @@ std::string value_of(const std::vector<std::string>& words, const std::string& k
 class ScenarioRun {
  public:
   explicit ScenarioRun(const Scenario& scenario)
-      : scenario_(scenario), trace_(true, scenario.options.trace), world_(scenario.options, trace_) {}
+      : scenario_(scenario),
+        trace_(true, scenario.options.trace),
+        world_(scenario.options, trace_) {}
 
   ScenarioReport run() {
     const Time start = world_.heap().now();

@@ -38,8 +38,9 @@ TEST(Scenarios, every_file_holds_under_the_virtual_clock) {
 }
 
 TEST(Scenarios, an_expectation_that_does_not_hold_is_a_failure_that_names_its_line) {
-  const Scenario scenario = MUST(parse_scenario(
-      "cluster nodes=1 devices=1\njob a run=5s\nat 1s submit a\nat 2s expect a COMPLETED\nend 3s\n"));
+  const Scenario scenario =
+      MUST(parse_scenario("cluster nodes=1 devices=1\njob a run=5s\nat 1s submit a\nat 2s expect a "
+                          "COMPLETED\nend 3s\n"));
   const ScenarioReport report = run_scenario(scenario);
   ASSERT_EQ(report.failures.size(), 1u);
   EXPECT_NE(report.failures[0].find("line 4"), std::string::npos) << report.failures[0];

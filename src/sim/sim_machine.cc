@@ -34,8 +34,8 @@ void SimMachine::crash_agent() {
   guard_orphans();
 }
 
-// The shims know the lease, too: what an agent that died cannot stop, they kill before the server gives
-// the devices away.
+// The shims know the lease, too: what an agent that died cannot stop, they kill before the server
+// gives the devices away.
 void SimMachine::guard_orphans() {
   if (!saved_lease_end_) return;
   const Time lease_end = *saved_lease_end_;

@@ -1,5 +1,6 @@
-// One simulated machine: a node brain (the agent), the processes it started, which outlive it, and a
-// clock that runs at its own rate. The machine carries effects out; what it decides is the brain's.
+// One simulated machine: a node brain (the agent), the processes it started, which outlive it, and
+// a clock that runs at its own rate. The machine carries effects out; what it decides is the
+// brain's.
 #pragma once
 
 #include <map>

@@ -116,8 +116,8 @@ void SimServer::persist(const StateEvent& event) {
   }
 }
 
-// Between two Persist effects of one step the brain is already ahead of the journal, so the snapshot
-// is taken of what the journal says, as a real server does between batches.
+// Between two Persist effects of one step the brain is already ahead of the journal, so the
+// snapshot is taken of what the journal says, as a real server does between batches.
 void SimServer::take_snapshot() {
   State state;
   if (!snapshot_.empty()) state = MUST(decode_state(snapshot_));

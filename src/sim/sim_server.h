@@ -1,5 +1,5 @@
-// The simulated server: a cluster brain, the journal it writes, and the order of effects. It can die
-// between any two of them, and starts again from what the journal holds.
+// The simulated server: a cluster brain, the journal it writes, and the order of effects. It can
+// die between any two of them, and starts again from what the journal holds.
 #pragma once
 
 #include <map>

@@ -1,5 +1,5 @@
-// Many seeds over all cores: progress, the failing seed with the command that reproduces it, and the
-// same seed run twice now and then, since a run that differs from itself cannot be debugged.
+// Many seeds over all cores: progress, the failing seed with the command that reproduces it, and
+// the same seed run twice now and then, since a run that differs from itself cannot be debugged.
 #pragma once
 
 #include <cstdint>
@@ -29,8 +29,9 @@ struct SwarmReport {
 };
 
 /// Runs the swarm. `progress` is called now and then from the calling thread with runs done.
-SwarmReport run_swarm(const SwarmOptions& options,
-                      const std::function<void(uint64_t done, uint64_t failed)>& progress = nullptr);
+SwarmReport run_swarm(
+    const SwarmOptions& options,
+    const std::function<void(uint64_t done, uint64_t failed)>& progress = nullptr);
 
 /// Reads a seeds file: one seed a line, then '#' and its story.
 std::vector<uint64_t> read_seeds(const std::string& text);

@@ -25,8 +25,8 @@ std::string failures_text(const SwarmReport& report) {
   return text;
 }
 
-// Fresh seeds in every run: a fault that the last thousand runs missed is found by the next one. The
-// failing seed is in the message, with the command that reproduces it.
+// Fresh seeds in every run: a fault that the last thousand runs missed is found by the next one.
+// The failing seed is in the message, with the command that reproduces it.
 TEST(Swarm, fresh_seeds_and_those_that_once_failed_hold_every_invariant) {
   SwarmOptions options;
   options.also = read_seeds(seeds_text());

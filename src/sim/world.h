@@ -1,5 +1,6 @@
 // The simulated world: one server, some machines, a network between them, clients, faults and the
-// checkers that watch. Everything random comes from the run's seed; nothing here reads a real clock.
+// checkers that watch. Everything random comes from the run's seed; nothing here reads a real
+// clock.
 #pragma once
 
 #include <functional>

@@ -1,8 +1,8 @@
 // The agent's stream over gRPC's callback API.
 //
-// Each open() makes one Stream, a reactor that keeps itself alive until gRPC's last callback. A hold
-// keeps gRPC from finishing while other threads may still start writes; it is dropped under the same
-// lock that closes the door for them.
+// Each open() makes one Stream, a reactor that keeps itself alive until gRPC's last callback. A
+// hold keeps gRPC from finishing while other threads may still start writes; it is dropped under
+// the same lock that closes the door for them.
 #include "wire/agent_client.h"
 
 #include <grpcpp/alarm.h>

@@ -32,7 +32,8 @@ class AgentLink {
  public:
   virtual ~AgentLink() = default;
 
-  /// Dials `address` ("host:port"). REQUIRES: no stream is open, and the listener outlives the link.
+  /// Dials `address` ("host:port"). REQUIRES: no stream is open, and the listener outlives the
+  /// link.
   virtual void open(const std::string& address) = 0;
 
   /// Queues a message. RETURNS: kUnavailable if no stream is open; for log chunks also
@@ -50,8 +51,8 @@ struct AgentLinkOptions {
   Duration connect_timeout = seconds(5);
   /// A silent connection is probed this often; the server allows it.
   Duration keepalive_every = seconds(5);
-  /// ... and is dead when a probe is not answered for this long: half a lease, so that the agent can
-  /// dial again before its lease ends.
+  /// ... and is dead when a probe is not answered for this long: half a lease, so that the agent
+  /// can dial again before its lease ends.
   Duration keepalive_timeout = seconds(5);
   /// Log chunks beyond this many queued bytes are refused until the server has taken some.
   size_t log_buffer_bytes = 4u << 20;

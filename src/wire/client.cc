@@ -61,7 +61,8 @@ class GrpcClient : public Client {
   using Stub = v1::ClusterService::Stub;
 
   template <class Request, class Response>
-  Result<Response> call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+  Result<Response> call(grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
+                                                     Response*),
                         const Request& request) {
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() +

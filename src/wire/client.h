@@ -1,8 +1,8 @@
 // Client: one method per rpc of ClusterService, in the contract's own messages.
 //
-// Every call has a deadline; streams have none but end when the caller says so. A server that cannot
-// be reached gives kUnavailable with a sentence that names the address and says what to do. Safe from
-// any thread. An interface, so that a verb can be tested against a fake.
+// Every call has a deadline; streams have none but end when the caller says so. A server that
+// cannot be reached gives kUnavailable with a sentence that names the address and says what to do.
+// Safe from any thread. An interface, so that a verb can be tested against a fake.
 #pragma once
 
 #include <functional>

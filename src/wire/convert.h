@@ -1,8 +1,8 @@
 // The model's nouns to the contract's messages and back.
 //
 // to_proto cannot fail. from_proto checks what the model's types cannot hold (words, ranges of
-// durations) and gives kInvalidArgument with the field; whether the values make sense is validate()'s
-// business. A value that went there and back is equal. Pure functions.
+// durations) and gives kInvalidArgument with the field; whether the values make sense is
+// validate()'s business. A value that went there and back is equal. Pure functions.
 #pragma once
 
 #include "base/result.h"

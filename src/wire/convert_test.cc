@@ -136,7 +136,8 @@ TEST(Convert, log_reads_and_chunks_come_back_equal) {
   EXPECT_EQ(back.stream, read.stream);
   EXPECT_EQ(back.offset, -100);
   EXPECT_TRUE(back.follow);
-  const LogChunk chunk = from_proto(over_the_wire(to_proto(LogChunk{4, 9, "\xff\0x", true, true, ""})));
+  const LogChunk chunk =
+      from_proto(over_the_wire(to_proto(LogChunk{4, 9, "\xff\0x", true, true, ""})));
   EXPECT_EQ(chunk.data, "\xff\0x");
   EXPECT_TRUE(chunk.eof && chunk.ended);
 }

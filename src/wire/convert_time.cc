@@ -32,7 +32,8 @@ Result<Duration> from_proto(const google::protobuf::Duration& in, const std::str
   const bool fits = in.seconds() >= -kMaxSeconds && in.seconds() <= kMaxSeconds &&
                     std::abs(static_cast<int64_t>(in.nanos())) < kNanos;
   if (!fits) {
-    return invalid_argument(field + ": the duration is out of range; use less than 290 years", field);
+    return invalid_argument(field + ": the duration is out of range; use less than 290 years",
+                            field);
   }
   return Duration{in.seconds() * kNanos + in.nanos()};
 }

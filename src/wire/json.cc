@@ -87,7 +87,9 @@ class JsonWriter {
     for (int i = 0; i < reflection.FieldSize(message, &field); ++i) {
       next();
       switch (field.cpp_type()) {
-        case Field::CPPTYPE_MESSAGE: write(reflection.GetRepeatedMessage(message, &field, i)); break;
+        case Field::CPPTYPE_MESSAGE:
+          write(reflection.GetRepeatedMessage(message, &field, i));
+          break;
         case Field::CPPTYPE_STRING:
           out_ += quote_text(reflection.GetRepeatedString(message, &field, i));
           break;
@@ -107,7 +109,9 @@ class JsonWriter {
         out_ += field.type() == Field::TYPE_BYTES ? '"' + to_base64(text) + '"' : quote_text(text);
         break;
       }
-      case Field::CPPTYPE_BOOL: out_ += reflection.GetBool(message, &field) ? "true" : "false"; break;
+      case Field::CPPTYPE_BOOL:
+        out_ += reflection.GetBool(message, &field) ? "true" : "false";
+        break;
       case Field::CPPTYPE_INT32: integer(reflection.GetInt32(message, &field)); break;
       case Field::CPPTYPE_INT64: integer(reflection.GetInt64(message, &field)); break;
       case Field::CPPTYPE_UINT64: natural(reflection.GetUInt64(message, &field)); break;
@@ -185,8 +189,9 @@ Done from_json(std::string_view json, google::protobuf::Message& message) {
   const auto status =
       pb::util::JsonStringToMessage({json.data(), json.size()}, &message, options);
   if (status.ok()) return done();
-  return invalid_argument("the body is not the JSON of a " + message.GetDescriptor()->name() + ": " +
-                          std::string(status.message()), "body");
+  return invalid_argument("the body is not the JSON of a " + message.GetDescriptor()->name() +
+                              ": " + std::string(status.message()),
+                          "body");
 }
 
 }  // namespace keiko

@@ -29,8 +29,9 @@ v1::Job sample() {
 TEST(Json, sizes_are_numbers_durations_and_times_are_readable_names_are_the_contracts) {
   const std::string json = to_json(sample());
   for (const char* part :
-       {"\"memory\":17179869184", "\"grace\":\"30s\"", "\"submitted_at\":\"2026-12-02T", "\"loss\":1.5",
-        "\"env\":{\"A\":\"1\",\"B\":\"two \\\"words\\\"\"}", "\"exit_code\":0", "\"devices\":[3]"}) {
+       {"\"memory\":17179869184", "\"grace\":\"30s\"", "\"submitted_at\":\"2026-12-02T",
+        "\"loss\":1.5", "\"env\":{\"A\":\"1\",\"B\":\"two \\\"words\\\"\"}", "\"exit_code\":0",
+        "\"devices\":[3]"}) {
     EXPECT_NE(json.find(part), std::string::npos) << part << " in " << json;
   }
   EXPECT_EQ(json.find("checkpoint\":{"), std::string::npos) << "absent messages are left out";
@@ -62,10 +63,15 @@ TEST(Json, numbers_beyond_doubles_and_not_numbers_survive) {
 
 TEST(Json, bytes_are_base64) {
   v1::LogPiece piece;
-  for (const auto& [bytes, text] : {std::pair{"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"},
-                                    {"foob", "Zm9vYg=="}, {"\xff\xfe", "//4="}}) {
+  for (const auto& [bytes, text] : {std::pair{"", ""},
+                                    {"f", "Zg=="},
+                                    {"fo", "Zm8="},
+                                    {"foo", "Zm9v"},
+                                    {"foob", "Zm9vYg=="},
+                                    {"\xff\xfe", "//4="}}) {
     piece.set_data(bytes);
-    EXPECT_NE(to_json(piece).find("\"data\":\"" + std::string(text) + "\""), std::string::npos) << text;
+    EXPECT_NE(to_json(piece).find("\"data\":\"" + std::string(text) + "\""), std::string::npos)
+        << text;
   }
 }
 
@@ -76,8 +82,8 @@ TEST(Json, an_empty_list_and_an_empty_message_are_compact_in_both_styles) {
 }
 
 TEST(Json, unknown_keys_wrong_types_and_garbage_are_refused) {
-  for (const char* json : {R"({"spec":{"comand":["a"]}})", R"({"spec":{"workers":"many"}})", "{", "[]",
-                           "\xff", ""}) {
+  for (const char* json :
+       {R"({"spec":{"comand":["a"]}})", R"({"spec":{"workers":"many"}})", "{", "[]", "\xff", ""}) {
     v1::SubmitJobRequest request;
     const Done read = from_json(json, request);
     ASSERT_FALSE(read.ok()) << json;

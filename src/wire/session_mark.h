@@ -1,5 +1,5 @@
-// The initial metadata by which a server accepts an agent's stream: its presence tells a real answer
-// from a call that failed on the way.
+// The initial metadata by which a server accepts an agent's stream: its presence tells a real
+// answer from a call that failed on the way.
 #pragma once
 
 namespace keiko {

@@ -1,5 +1,5 @@
-// Words of the model's enumerations, read back. The model prints them (to_text); only the wire reads
-// them, as the contract carries words.
+// Words of the model's enumerations, read back. The model prints them (to_text); only the wire
+// reads them, as the contract carries words.
 #pragma once
 
 #include <array>
@@ -14,7 +14,8 @@
 
 namespace keiko {
 
-/// RETURNS: the value whose to_text is `word`, or kInvalidArgument for `field` with the nearest word.
+/// RETURNS: the value whose to_text is `word`, or kInvalidArgument for `field` with the nearest
+/// word.
 template <class E, size_t kCount>
 Result<E> parse_word(std::string_view word, const std::array<E, kCount>& values,
                      const std::string& field) {

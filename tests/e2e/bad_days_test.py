@@ -168,7 +168,8 @@ class Requests(PoolTest):
     def test_a_client_that_never_reads_its_stream_harms_nobody(self):
         job = self.pool.submit("--", "sh", "-c", "yes | head -c 30000000")
         silent = socket.create_connection(("127.0.0.1", self.pool.http), timeout=5)
-        silent.sendall(f"GET /v1/jobs/{job}/logs?follow=true HTTP/1.1\r\nHost: localhost\r\n\r\n".encode())
+        silent.sendall((f"GET /v1/jobs/{job}/logs?follow=true HTTP/1.1\r\n"
+                        "Host: localhost\r\n\r\n").encode())
         self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
         self.assertEqual(self.pool.run("run", "--", "true").returncode, 0)
         silent.close()

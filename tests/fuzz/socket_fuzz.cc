@@ -1,7 +1,7 @@
 // sources: src/base/*.cc src/agent/socket_protocol.cc
 //
-// The worker socket's lines against any bytes: an answer or an error with a sentence, never a crash,
-// and never a number below zero or a reference that is too long.
+// The worker socket's lines against any bytes: an answer or an error with a sentence, never a
+// crash, and never a number below zero or a reference that is too long.
 #include <cstdint>
 #include <string_view>
 #include <variant>

@@ -20,7 +20,8 @@ bool found_by(const std::string& checker, const RunReport& report) {
 TEST(PlantedBug, is_found_by_its_checker) {
   for (uint64_t seed = 1; seed <= kMostSeeds; ++seed) {
     SimOptions options = options_of_seed(seed);
-    options.snapshot_every = 0;  // a snapshot that breaks the law stops the server before a checker can
+    // A snapshot that breaks the law would stop the server before a checker sees it.
+    options.snapshot_every = 0;
     if (!found_by(PLANTED_CHECKER, run_seed(options))) continue;
     std::printf("found by seed %llu\n", static_cast<unsigned long long>(seed));
     return;

@@ -12,11 +12,20 @@ std::vector<JobField> make_fields() {
   return {
       {"", "name", "name", kLabel, &Spec::name,
        "what people call the job; made from the command if it is left out", "gpt-small"},
-      {"", "kind", "kind", kChoice, &Spec::kind,
-       "`train` for programs that step and checkpoint, `batch` for the rest", "train", 0, 0,
+      {"",
+       "kind",
+       "kind",
+       kChoice,
+       &Spec::kind,
+       "`train` for programs that step and checkpoint, `batch` for the rest",
+       "train",
+       0,
+       0,
        {"batch", "train"}},
-      {"", "queue", "queue", kLabel, &Spec::queue, "the queue that the job is charged to", "default"},
-      {"", "priority", "priority", kInteger, &Spec::priority, "higher goes first", "10", -1000, 1000},
+      {"", "queue", "queue", kLabel, &Spec::queue, "the queue that the job is charged to",
+       "default"},
+      {"", "priority", "priority", kInteger, &Spec::priority, "higher goes first", "10", -1000,
+       1000},
       {"", "command", "command", kCommand, &Spec::command,
        "the program and its arguments as a list, or one text that `sh -c` runs",
        "[python3, train.py, --lr, 3e-4]"},
@@ -29,8 +38,8 @@ std::vector<JobField> make_fields() {
       {"", "one_node", "one_node", kFlag, &Spec::one_node, "all workers on one node", "true"},
       {"", "node_labels", "node_labels", kTextMap, &Spec::node_labels,
        "only nodes that carry all of these labels", "{zone: a}"},
-      {"resources", "devices", "devices", kInteger, &Spec::devices,
-       "accelerators for each worker", "1", 0, kMaxDevicesPerWorker},
+      {"resources", "devices", "devices", kInteger, &Spec::devices, "accelerators for each worker",
+       "1", 0, kMaxDevicesPerWorker},
       {"resources", "device_kind", "device_kind", kText, &Spec::device_kind,
        "only devices of this kind (`keiko devices` lists them)", "h100"},
       {"resources", "device_memory", "device_memory", kBytes, &Spec::device_memory,
@@ -49,8 +58,8 @@ std::vector<JobField> make_fields() {
        "size of each log of each worker before it is cut", "1GiB"},
       {"", "checkpoint_dir", "checkpoint_dir", kPath, &Spec::checkpoint_dir,
        "told to the program as KEIKO_CHECKPOINT_DIR", "/data/checkpoints/gpt"},
-      {"", "slurm_env", "slurm_env", kFlag, &Spec::slurm_env, "also set Slurm's variables (SLURM_*)",
-       "true"},
+      {"", "slurm_env", "slurm_env", kFlag, &Spec::slurm_env,
+       "also set Slurm's variables (SLURM_*)", "true"},
   };
 }
 
@@ -90,7 +99,8 @@ Result<int64_t> read_cores(const JobField& field, std::string_view text) {
   const std::string_view rest = text.substr(used);
   if (used == 0 || (!rest.empty() && rest != "m")) return expected(field, text);
   const double milli = rest == "m" ? number : number * 1000;
-  if (milli > 1e9) return invalid_argument(std::string(text) + " is more cores than any machine has");
+  if (milli > 1e9)
+    return invalid_argument(std::string(text) + " is more cores than any machine has");
   const int64_t whole = static_cast<int64_t>(milli + 0.5);
   if (milli - static_cast<double>(whole) > 1e-6 || static_cast<double>(whole) - milli > 1e-6) {
     return invalid_argument(std::string(text) + " is finer than a thousandth of a core");
@@ -261,7 +271,8 @@ std::string expected_value(const JobField& field) {
     case FieldType::kPath: return "a path";
     case FieldType::kChoice: return "one of " + join(field.choices, ", ");
     case FieldType::kInteger:
-      return "a whole number from " + std::to_string(field.low) + " to " + std::to_string(field.high);
+      return "a whole number from " + std::to_string(field.low) + " to " +
+             std::to_string(field.high);
     case FieldType::kCores: return "a number of cores, such as 2, 0.5 or 500m";
     case FieldType::kBytes: return "a size with a unit, such as 16GiB";
     case FieldType::kDuration: return "a time with a unit, such as 90s or 1h30m";
@@ -285,7 +296,8 @@ std::string name_from_command(const std::vector<std::string>& command) {
     if (chosen.empty()) {
       chosen = leaf;
       from_runner = std::find(kRunners.begin(), kRunners.end(), leaf) != kRunners.end();
-    } else if (from_runner && !word.empty() && word[0] != '-' && word.find('=') == std::string::npos) {
+    } else if (from_runner && !word.empty() && word[0] != '-' &&
+               word.find('=') == std::string::npos) {
       // sh -c "cd x && y": the first word of the text says more than "sh".
       const std::string first = word.substr(0, word.find_first_of(" \t\n;"));
       chosen = first.substr(first.find_last_of('/') + 1);

@@ -34,10 +34,10 @@ enum class FieldType {
 };
 
 /// Where a value lives in a JobSpec.
-using FieldMember =
-    std::variant<std::string JobSpec::*, int32_t JobSpec::*, int64_t JobSpec::*, bool JobSpec::*,
-                 JobKind JobSpec::*, Bytes JobSpec::*, Duration JobSpec::*,
-                 std::vector<std::string> JobSpec::*, std::map<std::string, std::string> JobSpec::*>;
+using FieldMember = std::variant<std::string JobSpec::*, int32_t JobSpec::*, int64_t JobSpec::*,
+                                 bool JobSpec::*, JobKind JobSpec::*, Bytes JobSpec::*,
+                                 Duration JobSpec::*, std::vector<std::string> JobSpec::*,
+                                 std::map<std::string, std::string> JobSpec::*>;
 
 struct JobField {
   std::string section;  ///< "" or "resources": the map that the key stands in

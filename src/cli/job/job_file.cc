@@ -18,7 +18,8 @@ class JobReader {
     if (root.kind == YamlKind::kNull) {
       complain(root.mark, "is empty; the least a job needs is 'command: [program, argument]'");
     } else if (root.kind != YamlKind::kMap) {
-      complain(root.mark, "is " + describe(root) + ", but a job is a map of keys such as 'command:'");
+      complain(root.mark,
+               "is " + describe(root) + ", but a job is a map of keys such as 'command:'");
     } else {
       read_map(root, "");
       hold_against_rules(root);
@@ -42,7 +43,8 @@ class JobReader {
       }
       const auto [first, fresh] = seen.emplace(key.text, key.mark);
       if (!fresh) {
-        complain(key.mark, "key '" + key.text + "' stands here a second time; the first is at line " +
+        complain(key.mark, "key '" + key.text +
+                               "' stands here a second time; the first is at line " +
                                std::to_string(first->second.line));
         continue;
       }
@@ -58,7 +60,8 @@ class JobReader {
       if (value.kind == YamlKind::kMap) {
         read_map(value, key.text);
       } else if (value.kind != YamlKind::kNull) {
-        complain(value.mark, key.text + ": is " + describe(value) + ", but should be a map of keys");
+        complain(value.mark,
+                 key.text + ": is " + describe(value) + ", but should be a map of keys");
       }
       return;
     }
@@ -71,7 +74,8 @@ class JobReader {
   }
 
   static std::string unknown_key(const std::string& section, const std::string& key) {
-    const std::string what = "unknown key '" + key + "'" + (section.empty() ? "" : " in " + section);
+    const std::string what =
+        "unknown key '" + key + "'" + (section.empty() ? "" : " in " + section);
     if (key == "<<") return what + "; merge keys are not supported, write the keys out";
     if (section.empty() && key == "user") {
       return what + "; the user is whoever submits the job";
@@ -101,12 +105,12 @@ class JobReader {
     } else if (field.type == FieldType::kTextMap) {
       read_text_map(field, value);
     } else if (value.kind != YamlKind::kScalar) {
-      complain(value.mark,
-               field.path() + ": is " + describe(value) + ", but should be " + expected_value(field));
+      complain(value.mark, field.path() + ": is " + describe(value) + ", but should be " +
+                               expected_value(field));
       broken_.insert(field.key);
     } else if (value.quoted && is_bare(field.type)) {
-      complain(value.mark, field.path() + ": is the text " + describe(value) +
-                               ", but should be " + expected_value(field) + "; take the quotes away");
+      complain(value.mark, field.path() + ": is the text " + describe(value) + ", but should be " +
+                               expected_value(field) + "; take the quotes away");
       broken_.insert(field.key);
     } else if (const Done set = set_field(field, value.text, out_.spec); !set.ok()) {
       complain(value.mark, field.path() + ": " + set.error().message);
@@ -210,7 +214,8 @@ void write_command(const std::vector<std::string>& command, std::string& out) {
 void write_text_map(const std::string& key, const std::map<std::string, std::string>& map,
                     std::string& out) {
   out += key + ":\n";
-  for (const auto& [name, value] : map) out += "  " + yaml_scalar(name) + ": " + yaml_scalar(value) + "\n";
+  for (const auto& [name, value] : map)
+    out += "  " + yaml_scalar(name) + ": " + yaml_scalar(value) + "\n";
 }
 
 void write_field(const JobField& field, const JobSpec& spec, std::string& out) {

@@ -85,8 +85,8 @@ TEST(JobFile, a_text_as_command_is_run_by_the_shell) {
 }
 
 TEST(JobFile, reads_json_as_well) {
-  const JobReading reading =
-      read_job(R"({"name": "a", "command": ["true"], "resources": {"memory": "1GiB", "devices": 2}})");
+  const JobReading reading = read_job(
+      R"({"name": "a", "command": ["true"], "resources": {"memory": "1GiB", "devices": 2}})");
   ASSERT_THAT(reading.problems, IsEmpty());
   EXPECT_EQ(reading.spec.memory, gibibytes(1));
   EXPECT_EQ(reading.spec.devices, 2);
@@ -106,8 +106,9 @@ TEST(JobFile, a_misspelled_key_is_named_with_its_place_and_the_nearest_key) {
 TEST(JobFile, a_key_in_the_wrong_section_is_told_where_it_belongs) {
   EXPECT_EQ(complaints("command: [a]\ndevices: 2\n"),
             "job.yaml:2:1: unknown key 'devices'; 'devices' belongs under 'resources:'");
-  EXPECT_EQ(complaints("command: [a]\nresources: {workers: 2}\n"),
-            "job.yaml:2:13: unknown key 'workers' in resources; 'workers' belongs to the top level");
+  EXPECT_EQ(
+      complaints("command: [a]\nresources: {workers: 2}\n"),
+      "job.yaml:2:13: unknown key 'workers' in resources; 'workers' belongs to the top level");
   EXPECT_THAT(complaints("command: [a]\nuser: root\n"), HasSubstr("whoever submits"));
 }
 
@@ -156,11 +157,13 @@ TEST(JobFile, a_wrong_type_is_told_what_is_expected) {
             "job.yaml:2:7: kind: \"trian\" is not one of batch, train; did you mean 'train'?");
   EXPECT_EQ(complaints("command: [a]\nresources: 5\n"),
             "job.yaml:2:12: resources: is \"5\", but should be a map of keys");
-  EXPECT_EQ(complaints("command: [a]\nresources: {cpu: fast}\n"),
-            "job.yaml:2:18: resources.cpu: \"fast\" is not a number of cores, such as 2, 0.5 or 500m");
+  EXPECT_EQ(
+      complaints("command: [a]\nresources: {cpu: fast}\n"),
+      "job.yaml:2:18: resources.cpu: \"fast\" is not a number of cores, such as 2, 0.5 or 500m");
   EXPECT_THAT(complaints("command: [a]\nresources: {cpu: 0.00001}\n"), HasSubstr("finer than"));
   EXPECT_THAT(complaints("command: {a: b}\n"), HasSubstr("command: is a map of keys"));
-  EXPECT_THAT(complaints("command: [a, [b]]\n"), HasSubstr("job.yaml:1:14: command: this argument"));
+  EXPECT_THAT(complaints("command: [a, [b]]\n"),
+              HasSubstr("job.yaml:1:14: command: this argument"));
   EXPECT_THAT(complaints("command: [a]\nenv: [a]\n"), HasSubstr("env: is a list"));
   EXPECT_THAT(complaints("command: [a]\nenv: {A: }\n"), HasSubstr("env.A: is empty"));
   EXPECT_THAT(complaints("command: [a]\nenv: {A: [1]}\n"), HasSubstr("env.A: is a list"));
@@ -176,7 +179,8 @@ TEST(JobFile, a_duplicate_key_is_an_error_that_names_both_places) {
 }
 
 TEST(JobFile, an_impossible_shape_is_an_error) {
-  EXPECT_THAT(complaints("command: [a]\nworkers: 0\n"), HasSubstr("job.yaml:2:10: workers: 0 is out"));
+  EXPECT_THAT(complaints("command: [a]\nworkers: 0\n"),
+              HasSubstr("job.yaml:2:10: workers: 0 is out"));
   EXPECT_THAT(complaints("command: [a]\nresources: {devices: 99999}\n"),
               HasSubstr("resources.devices: 99999 is out of range; it must be 0 to 1024"));
   EXPECT_THAT(complaints("command: [a]\nworkdir: here\n"), HasSubstr("not an absolute path"));

@@ -1,5 +1,5 @@
-// The fields of a job as flags of `run` and `submit`: one flag for each row of job_fields(), so that
-// whatever a file can say, a flag can say.
+// The fields of a job as flags of `run` and `submit`: one flag for each row of job_fields(), so
+// that whatever a file can say, a flag can say.
 #pragma once
 
 #include <functional>

@@ -18,8 +18,10 @@ std::vector<std::string> flags_of(const JobSpec& spec) {
   std::vector<std::string> words;
   for (const JobField& field : job_fields()) {
     if (is_default(field, spec) || field.type == FieldType::kCommand) continue;
-    if (const auto* map = std::get_if<std::map<std::string, std::string> JobSpec::*>(&field.member)) {
-      for (const auto& [key, value] : spec.**map) words.push_back(field.flag() + "=" + key + "=" + value);
+    if (const auto* map =
+            std::get_if<std::map<std::string, std::string> JobSpec::*>(&field.member)) {
+      for (const auto& [key, value] : spec.**map)
+        words.push_back(field.flag() + "=" + key + "=" + value);
     } else if (field.type == FieldType::kFlag) {
       words.push_back(field.flag());
     } else {

@@ -78,7 +78,8 @@ std::string kind_word(const JobField& field) {
     case FieldType::kLabel: return "name";
     case FieldType::kPath: return "path";
     case FieldType::kChoice: return join(field.choices, ", ");
-    case FieldType::kInteger: return std::to_string(field.low) + " to " + std::to_string(field.high);
+    case FieldType::kInteger:
+      return std::to_string(field.low) + " to " + std::to_string(field.high);
     case FieldType::kCores: return "cores";
     case FieldType::kBytes: return "size";
     case FieldType::kDuration: return "time";

@@ -65,7 +65,8 @@ class SchemaReader {
         !std::regex_search(node.text, std::regex(schema["pattern"].get<std::string>()))) {
       return false;
     }
-    if (schema.contains("minimum") && std::stod(node.text) < schema["minimum"].get<double>()) return false;
+    if (schema.contains("minimum") && std::stod(node.text) < schema["minimum"].get<double>())
+      return false;
     return !schema.contains("maximum") || std::stod(node.text) <= schema["maximum"].get<double>();
   }
 
@@ -128,7 +129,8 @@ TEST(JobSchema, every_example_reads_and_fits_the_schema) {
        std::filesystem::directory_iterator(repository_root() / "examples" / "jobs")) {
     if (entry.path().extension() != ".yaml") continue;
     ++count;
-    const std::string text = read_repository_file("examples/jobs/" + entry.path().filename().string());
+    const std::string text =
+        read_repository_file("examples/jobs/" + entry.path().filename().string());
     const JobReading reading = read_job(text);
     EXPECT_TRUE(reading.problems.empty()) << problems_text(entry.path().string(), reading.problems);
     EXPECT_TRUE(schema_accepts(text)) << entry.path();
@@ -146,7 +148,9 @@ TEST(JobReference, every_example_value_reads_back) {
     const std::string line = field.key + ": " + field.example + "\n";
     const std::string text =
         (field.key == "command" ? "" : "command: [a]\n") +
-        (field.section.empty() ? line : "resources:\n  " + line + (field.key == "devices" ? "" : "  devices: 1\n"));
+        (field.section.empty()
+             ? line
+             : "resources:\n  " + line + (field.key == "devices" ? "" : "  devices: 1\n"));
     EXPECT_EQ(problems_text("", read_job(text).problems), "") << text;
   }
 }

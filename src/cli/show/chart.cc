@@ -27,7 +27,8 @@ std::vector<double> columns_of(const std::vector<Point>& points, size_t width) {
   std::vector<int> count(width, 0);
   for (const Point& point : points) {
     const double part = static_cast<double>(point.step - first) / static_cast<double>(span);
-    const size_t column = std::min(static_cast<size_t>(part * static_cast<double>(width)), width - 1);
+    const size_t column =
+        std::min(static_cast<size_t>(part * static_cast<double>(width)), width - 1);
     sum[column] += point.value;
     ++count[column];
   }
@@ -72,7 +73,8 @@ std::vector<std::string> curve_lines(const std::vector<Point>& points, const Cha
   }
   const double levels = static_cast<double>(size.height * 8 - 1);
   for (size_t row = 0; row < size.height; ++row) {
-    const double part = static_cast<double>(row) / static_cast<double>(size.height - 1 + (size.height == 1));
+    const double part =
+        static_cast<double>(row) / static_cast<double>(size.height - 1 + (size.height == 1));
     const bool labelled = row == 0 || row + 1 == size.height || row == size.height / 2;
     lines[row] = (labelled ? axis_label(high - (high - low) * part) : std::string(kAxis, ' ')) +
                  (labelled ? "┤" : "│");

@@ -92,9 +92,12 @@ std::string bash_script(const std::vector<Verb>& verbs) {
          "  local verb=${COMP_WORDS[1]} source=nothing flags= value= command= at\n"
          "  COMPREPLY=()\n"
          "  if [ \"$COMP_CWORD\" -eq 1 ]; then\n"
-         "    COMPREPLY=($(compgen -W " + quoted(names_of(all)) + " -- \"$word\"))\n"
+         "    COMPREPLY=($(compgen -W " +
+         quoted(names_of(all)) +
+         " -- \"$word\"))\n"
          "    return\n"
-         "  fi\n" + table_of(all) +
+         "  fi\n" +
+         table_of(all) +
          "  for ((at = 2; at < COMP_CWORD; at++)); do\n"
          "    if [ \"${COMP_WORDS[at]}\" = -- ] && [ -n \"$command\" ]; then\n"
          "      compopt -o default 2>/dev/null\n"
@@ -109,8 +112,10 @@ std::string bash_script(const std::vector<Verb>& verbs) {
          "  case \"$source\" in\n"
          "    file) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -f -- \"$word\")) ;;\n"
          "    dir) compopt -o filenames 2>/dev/null; COMPREPLY=($(compgen -d -- \"$word\")) ;;\n"
-         "    job) COMPREPLY=($(compgen -W \"$(keiko jobs -o name 2>/dev/null)\" -- \"$word\")) ;;\n"
-         "    node) COMPREPLY=($(compgen -W \"$(keiko nodes -o name 2>/dev/null)\" -- \"$word\")) ;;\n"
+         "    job) COMPREPLY=($(compgen -W \"$(keiko jobs -o name 2>/dev/null)\" -- \"$word\")) "
+         ";;\n"
+         "    node) COMPREPLY=($(compgen -W \"$(keiko nodes -o name 2>/dev/null)\" -- \"$word\")) "
+         ";;\n"
          "    words*) COMPREPLY=($(compgen -W \"${source#words }\" -- \"$word\")) ;;\n"
          "  esac\n"
          "}\n"

@@ -1,5 +1,5 @@
-// Completion scripts, made from the table of verbs: every verb, option and choice, and the live names
-// of jobs and nodes by asking `keiko jobs -o name` and `keiko nodes -o name`.
+// Completion scripts, made from the table of verbs: every verb, option and choice, and the live
+// names of jobs and nodes by asking `keiko jobs -o name` and `keiko nodes -o name`.
 #pragma once
 
 #include <string>

@@ -41,7 +41,8 @@ std::string progress_text(const v1::Job& job) {
   if (!job.has_progress() || job.progress().step() == 0) return "";
   const v1::Progress& progress = job.progress();
   if (progress.total_steps() <= 0) return "step " + grouped(progress.step());
-  const double part = static_cast<double>(progress.step()) / static_cast<double>(progress.total_steps());
+  const double part =
+      static_cast<double>(progress.step()) / static_cast<double>(progress.total_steps());
   return std::to_string(static_cast<int>(part * 100)) + "%";
 }
 
@@ -67,7 +68,9 @@ class Page {
     const std::string label = name + std::string(name.size() < 12 ? 12 - name.size() : 1, ' ');
     out_ += console_.paint(Colour::kDim, label) + console_.paint(colour, printable(value)) + "\n";
   }
-  void heading(const std::string& text) { out_ += "\n" + console_.paint(Colour::kBold, text) + "\n"; }
+  void heading(const std::string& text) {
+    out_ += "\n" + console_.paint(Colour::kBold, text) + "\n";
+  }
   void text(const std::string& text) { out_ += text; }
   std::string take() { return std::move(out_); }
 
@@ -79,9 +82,11 @@ class Page {
 std::string resources_text(const v1::JobSpec& spec) {
   std::vector<std::string> parts;
   if (spec.devices() > 0) {
-    std::string devices = std::to_string(spec.devices()) + (spec.devices() == 1 ? " device" : " devices");
+    std::string devices =
+        std::to_string(spec.devices()) + (spec.devices() == 1 ? " device" : " devices");
     if (!spec.device_kind().empty()) devices += " of kind " + spec.device_kind();
-    if (spec.device_memory() > 0) devices += " with " + to_text(Bytes{spec.device_memory()}) + " or more";
+    if (spec.device_memory() > 0)
+      devices += " with " + to_text(Bytes{spec.device_memory()}) + " or more";
     parts.push_back(devices);
   }
   const double cores = static_cast<double>(spec.has_cpu_milli() ? spec.cpu_milli() : 1000) / 1000;
@@ -115,7 +120,8 @@ std::string end_text(const v1::WorkerEnd& end) {
 void add_workers(const v1::Job& job, const Console& console, Page& page) {
   if (job.workers().empty()) return;
   page.heading("Workers");
-  Table table{{{"RANK", true}, {"NODE"}, {"DEVICES"}, {"STATUS"}, {"STEP", true}, {"PID", true}}, {}};
+  Table table{{{"RANK", true}, {"NODE"}, {"DEVICES"}, {"STATUS"}, {"STEP", true}, {"PID", true}},
+              {}};
   for (const v1::Worker& worker : job.workers()) {
     std::vector<std::string> devices;
     for (const int32_t device : worker.devices()) devices.push_back(std::to_string(device));
@@ -151,8 +157,9 @@ void add_timeline(const v1::Job& job, const Console& console, Page& page) {
   page.heading("Timeline");
   Table table{{{"AT"}, {"ATTEMPT", true}, {"WHAT"}, {"DETAIL", false, false, true}}, {}};
   for (const v1::TimelineEntry& entry : job.timeline()) {
-    table.rows.push_back({clock_text(entry.at()), entry.attempt() > 0 ? std::to_string(entry.attempt()) : "",
-                          entry.what(), entry.text()});
+    table.rows.push_back({clock_text(entry.at()),
+                          entry.attempt() > 0 ? std::to_string(entry.attempt()) : "", entry.what(),
+                          entry.text()});
   }
   page.text(table_text(table, {}, console));
 }
@@ -173,7 +180,8 @@ void add_progress(const v1::Job& job, const Console& console, Page& page) {
     std::snprintf(number, sizeof number, ", loss %.4f", progress.loss());
     text += number;
   }
-  if (progress.tokens_per_s() > 0) text += ", " + short_number(progress.tokens_per_s()) + " tokens/s";
+  if (progress.tokens_per_s() > 0)
+    text += ", " + short_number(progress.tokens_per_s()) + " tokens/s";
   page.field("Progress", text);
 }
 
@@ -238,7 +246,8 @@ std::string nodes_text(const std::vector<std::string>& nodes) {
   for (const std::string& node : nodes) {
     const size_t digits = node.find_last_not_of("0123456789") + 1;
     uint64_t number = 0;
-    const bool numbered = parse_digits(node.substr(digits), number) && std::to_string(number) == node.substr(digits);
+    const bool numbered =
+        parse_digits(node.substr(digits), number) && std::to_string(number) == node.substr(digits);
     if (!numbered || (!numbers.empty() && node.substr(0, digits) != stem)) return join(nodes, ",");
     stem = node.substr(0, digits);
     numbers.push_back(static_cast<int64_t>(number));

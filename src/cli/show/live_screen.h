@@ -1,5 +1,5 @@
-// LiveScreen: a block of lines at the bottom of a terminal, redrawn in place. Only lines that changed
-// are sent. Text for the scrollback goes above the block with print_above().
+// LiveScreen: a block of lines at the bottom of a terminal, redrawn in place. Only lines that
+// changed are sent. Text for the scrollback goes above the block with print_above().
 #pragma once
 
 #include <string>

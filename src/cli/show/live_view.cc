@@ -40,7 +40,8 @@ std::string time_of_day(const google::protobuf::Timestamp& time) {
 Colour colour_of_worker(const v1::Worker& worker) {
   if (worker.status() == "running") return Colour::kGreen;
   if (worker.status() != "ended") return Colour::kYellow;
-  return worker.end().cause() == "exited" && worker.end().exit_code() == 0 ? Colour::kDim : Colour::kRed;
+  return worker.end().cause() == "exited" && worker.end().exit_code() == 0 ? Colour::kDim
+                                                                           : Colour::kRed;
 }
 
 std::string status_of_worker(const v1::Worker& worker) {
@@ -52,7 +53,8 @@ std::string status_of_worker(const v1::Worker& worker) {
 
 std::string devices_of(const v1::Worker& worker) {
   std::string out;
-  for (const int32_t device : worker.devices()) out += (out.empty() ? "" : ",") + std::to_string(device);
+  for (const int32_t device : worker.devices())
+    out += (out.empty() ? "" : ",") + std::to_string(device);
   return out;
 }
 
@@ -105,19 +107,21 @@ std::string LiveView::time_left() const {
   const v1::Progress& progress = job_.progress();
   const int64_t steps = progress.step() - first_step_;
   const Duration took = now_ - first_step_at_;
-  if (ended() || first_step_ < 0 || steps < 3 || took < seconds(1) || progress.total_steps() <= progress.step()) {
+  if (ended() || first_step_ < 0 || steps < 3 || took < seconds(1) ||
+      progress.total_steps() <= progress.step()) {
     return "";
   }
   const double each = took.seconds() / static_cast<double>(steps);
   const double left = each * static_cast<double>(progress.total_steps() - progress.step());
-  return left < 1e7 ? "about " + whole_seconds(seconds(static_cast<int64_t>(left + 1))) + " left" : "";
+  return left < 1e7 ? "about " + whole_seconds(seconds(static_cast<int64_t>(left + 1))) + " left"
+                    : "";
 }
 
 std::string LiveView::head_line(const Console& console) const {
   const Colour colour = colour_of_status(job_.status());
   std::string left = console.paint(colour, "●") + " " +
-                     console.paint(Colour::kBold, printable(job_.spec().name())) + "  " + job_.id() +
-                     "  " + console.paint(colour, job_.status());
+                     console.paint(Colour::kBold, printable(job_.spec().name())) + "  " +
+                     job_.id() + "  " + console.paint(colour, job_.status());
   if (!job_.reason().empty()) left += " (" + printable(job_.reason()) + ")";
   std::string right;
   if (job_.attempt() > 1) right = "attempt " + std::to_string(job_.attempt()) + "  ";
@@ -130,7 +134,8 @@ std::string LiveView::progress_line(const Console& console) const {
   const v1::Progress& progress = job_.progress();
   const std::string step = "step " + grouped(progress.step());
   if (progress.total_steps() <= 0) return "  " + step;
-  const double part = static_cast<double>(progress.step()) / static_cast<double>(progress.total_steps());
+  const double part =
+      static_cast<double>(progress.step()) / static_cast<double>(progress.total_steps());
   const size_t width = static_cast<size_t>(std::clamp(console.size().width - 48, 10, 60));
   std::string line = "  " + console.paint(Colour::kGreen, bar_text(part, width));
   line += "  " + number_text("%3.0f%%", std::floor(part * 100)) + "  " + step + " of " +
@@ -158,10 +163,17 @@ std::string LiveView::figures_line(const Console& console) const {
   return out;
 }
 
-void LiveView::add_workers(const Console& console, size_t room, std::vector<std::string>& out) const {
+void LiveView::add_workers(const Console& console, size_t room,
+                           std::vector<std::string>& out) const {
   if (job_.workers().empty() || room < 3) return;
-  Table table{{{"RANK", true}, {"NODE", false, false, true}, {"DEVICES"}, {"STATUS"}, {"STEP", true},
-               {"LOSS", true}, {"TOKENS/S", true}}, {}};
+  Table table{{{"RANK", true},
+               {"NODE", false, false, true},
+               {"DEVICES"},
+               {"STATUS"},
+               {"STEP", true},
+               {"LOSS", true},
+               {"TOKENS/S", true}},
+              {}};
   const size_t count = static_cast<size_t>(job_.workers_size());
   const size_t shown = count <= room - 1 ? count : room - 2;
   for (size_t i = 0; i < shown; ++i) {
@@ -172,7 +184,9 @@ void LiveView::add_workers(const Console& console, size_t room, std::vector<std:
          Cell(status_of_worker(worker), colour_of_worker(worker)),
          has ? grouped(worker.progress().step()) : "",
          has && worker.progress().loss() != 0 ? number_text("%.4f", worker.progress().loss()) : "",
-         has && worker.progress().tokens_per_s() > 0 ? short_number(worker.progress().tokens_per_s()) : ""});
+         has && worker.progress().tokens_per_s() > 0
+             ? short_number(worker.progress().tokens_per_s())
+             : ""});
   }
   out.emplace_back();
   const std::string text = table_text(table, {}, console);
@@ -185,7 +199,8 @@ void LiveView::add_workers(const Console& console, size_t room, std::vector<std:
   if (shown < count) out.push_back("  ... and " + std::to_string(count - shown) + " more");
 }
 
-void LiveView::add_timeline(const Console& console, size_t room, std::vector<std::string>& out) const {
+void LiveView::add_timeline(const Console& console, size_t room,
+                            std::vector<std::string>& out) const {
   const int count = job_.timeline_size();
   if (count == 0 || room < 2) return;
   out.emplace_back();
@@ -193,7 +208,8 @@ void LiveView::add_timeline(const Console& console, size_t room, std::vector<std
   for (int i = first; i < count; ++i) {
     const v1::TimelineEntry& entry = job_.timeline(i);
     const std::string text = entry.text().empty() ? entry.what() : entry.text();
-    out.push_back("  " + console.paint(Colour::kDim, time_of_day(entry.at())) + "  " + printable(text));
+    out.push_back("  " + console.paint(Colour::kDim, time_of_day(entry.at())) + "  " +
+                  printable(text));
   }
 }
 
@@ -229,7 +245,8 @@ std::string LiveView::news() {
   const std::string status = job_.status() + job_.reason();
   if (status != told_status_) {
     told_status_ = status;
-    out += job_.id() + " " + job_.status() + (job_.reason().empty() ? "" : " (" + job_.reason() + ")") +
+    out += job_.id() + " " + job_.status() +
+           (job_.reason().empty() ? "" : " (" + job_.reason() + ")") +
            (job_.message().empty() ? "" : ": " + printable(job_.message())) + "\n";
   }
   for (; told_entries_ < job_.timeline_size(); ++told_entries_) {
@@ -238,14 +255,16 @@ std::string LiveView::news() {
            (entry.text().empty() ? "" : "  " + printable(entry.text())) + "\n";
   }
   const int64_t step = job_.has_progress() ? job_.progress().step() : 0;
-  if (step > 0 && step != told_step_ && (told_step_ < 0 || ended() || now_ - told_at_ >= kNewsPeriod)) {
+  if (step > 0 && step != told_step_ &&
+      (told_step_ < 0 || ended() || now_ - told_at_ >= kNewsPeriod)) {
     told_step_ = step;
     told_at_ = now_;
     const v1::Progress& progress = job_.progress();
     out += "step " + std::to_string(step);
     if (progress.total_steps() > 0) out += "/" + std::to_string(progress.total_steps());
     if (progress.loss() != 0) out += "  loss " + number_text("%.4f", progress.loss());
-    if (progress.tokens_per_s() > 0) out += "  " + short_number(progress.tokens_per_s()) + " tokens/s";
+    if (progress.tokens_per_s() > 0)
+      out += "  " + short_number(progress.tokens_per_s()) + " tokens/s";
     out += "\n";
   }
   return out;

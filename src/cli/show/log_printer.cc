@@ -52,7 +52,8 @@ void LogPrinter::flush() {
 }
 
 std::string rank_prefix(int32_t rank, const Console& console) {
-  static constexpr Colour kColours[] = {Colour::kCyan, Colour::kGreen, Colour::kYellow, Colour::kBlue};
+  static constexpr Colour kColours[] = {Colour::kCyan, Colour::kGreen, Colour::kYellow,
+                                        Colour::kBlue};
   return console.paint(kColours[rank >= 0 ? rank % 4 : 0], "[" + std::to_string(rank) + "]") + " ";
 }
 

@@ -23,8 +23,8 @@ struct Lane {
 
 class LogPrinter {
  public:
-  /// `prefix`: show "[rank] " before each line, and only whole lines. Otherwise bytes go out as they
-  /// come. `print` gets the text and whether it is standard error's.
+  /// `prefix`: show "[rank] " before each line, and only whole lines. Otherwise bytes go out as
+  /// they come. `print` gets the text and whether it is standard error's.
   using Print = std::function<void(const std::string& text, bool error)>;
   LogPrinter(bool prefix, const Console& console, Print print);
 

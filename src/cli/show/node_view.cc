@@ -35,11 +35,14 @@ std::string heard_text(const v1::Node& node) {
   return span.ok() ? to_text(*span) : "";
 }
 
-std::string share(int64_t taken, int64_t all) { return std::to_string(taken) + "/" + std::to_string(all); }
+std::string share(int64_t taken, int64_t all) {
+  return std::to_string(taken) + "/" + std::to_string(all);
+}
 
 /// "cordoned" beside a status that says something more urgent.
 std::string status_text(const v1::Node& node) {
-  const bool also_cordoned = node.cordoned() && node.status() != "CORDONED" && node.status() != "DRAINING";
+  const bool also_cordoned =
+      node.cordoned() && node.status() != "CORDONED" && node.status() != "DRAINING";
   return node.status() + (also_cordoned ? ",CORDONED" : "");
 }
 
@@ -89,7 +92,8 @@ Table devices_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes) {
                             to_text(Bytes{device.memory()}),
                             Cell(status_text(node), colour_of_status(node.status())),
                             Cell(device.worker(), Colour::kCyan), device.vendor(),
-                            std::to_string(device.numa_node()), device.pci_address(), device.uuid()});
+                            std::to_string(device.numa_node()), device.pci_address(),
+                            device.uuid()});
     }
   }
   return table;
@@ -110,8 +114,10 @@ std::string node_page(const v1::Node& node, const Console& console) {
   field("Agent", node.version() + (node.connected() ? ", connected" : ", not connected"));
   field("Joined", clock_text(node.joined_at()));
   field("Lost", node.lost() ? clock_text(node.lost_at()) : "");
-  field("CPU", cores_text(node.cpu_taken_milli()) + " of " + cores_text(node.cpu_milli()) + " taken");
-  field("Memory", to_text(Bytes{node.memory_taken()}) + " of " + to_text(Bytes{node.memory()}) + " taken");
+  field("CPU",
+        cores_text(node.cpu_taken_milli()) + " of " + cores_text(node.cpu_milli()) + " taken");
+  field("Memory",
+        to_text(Bytes{node.memory_taken()}) + " of " + to_text(Bytes{node.memory()}) + " taken");
   field("Labels", labels_text(node));
   if (!node.devices().empty()) {
     google::protobuf::RepeatedPtrField<v1::Node> alone;

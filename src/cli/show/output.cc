@@ -54,7 +54,8 @@ std::string names_text(const Table& table) {
   return out;
 }
 
-std::string listing_text(const Listing& listing, const OutputChoice& choice, const Console& console) {
+std::string listing_text(const Listing& listing, const OutputChoice& choice,
+                         const Console& console) {
   if (choice.format == "name") return names_text(listing.table);
   if (!choice.is_table()) return message_text(*listing.message, choice);
   return table_text(listing.table, choice.style(), console);

@@ -42,8 +42,9 @@ struct Listing {
   std::string note;     ///< for a person, after a table; empty: none
 };
 
-/// Prints what `ask` gives, once, or with -w again and again until Ctrl-C: a terminal is redrawn when
-/// something changed; elsewhere new and changed rows are appended, and json or yaml is printed anew.
+/// Prints what `ask` gives, once, or with -w again and again until Ctrl-C: a terminal is redrawn
+/// when something changed; elsewhere new and changed rows are appended, and json or yaml is printed
+/// anew.
 Result<int> show_listing(const OutputChoice& choice, const Console& console,
                          const std::function<Result<Listing>()>& ask);
 

@@ -1,4 +1,5 @@
-// What `submit` and `run` have in common: the job from a file, from flags, or from words behind "--".
+// What `submit` and `run` have in common: the job from a file, from flags, or from words behind
+// "--".
 #pragma once
 
 #include <string>

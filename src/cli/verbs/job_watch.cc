@@ -15,7 +15,8 @@ bool is_final_word(const std::string& status) {
 
 class JobWatch {
  public:
-  JobWatch(Client& client, const std::string& job, const WatchOptions& options, const Console& console)
+  JobWatch(Client& client, const std::string& job, const WatchOptions& options,
+           const Console& console)
       : client_(client), options_(options), console_(console) {
     request_.set_job(job);
   }
@@ -23,7 +24,8 @@ class JobWatch {
   Result<WatchEnd> watch() {
     while (true) {
       TRY(ask());
-      if (is_final_word(end_.job.status()) && (options_.may_end() || waited_ >= options_.patience)) {
+      if (is_final_word(end_.job.status()) &&
+          (options_.may_end() || waited_ >= options_.patience)) {
         return std::move(end_);
       }
       if (is_final_word(end_.job.status())) waited_ = waited_ + kJobPeriod;
@@ -95,8 +97,9 @@ int end_of_watch(const WatchEnd& end, const Console& console) {
     return kExitCancelled;
   }
   if (end.job.status() == "FAILED") {
-    console.hint(console.paint(Colour::kRed, "keiko: " + id + " failed: " + printable(end.job.message())) +
-                 "\nkeiko: see: keiko job " + id);
+    console.hint(
+        console.paint(Colour::kRed, "keiko: " + id + " failed: " + printable(end.job.message())) +
+        "\nkeiko: see: keiko job " + id);
   } else if (end.job.status() == "CANCELLED") {
     console.hint("keiko: " + id + " was cancelled");
   }

@@ -24,8 +24,8 @@ Result<std::string> act_on_job(Invocation& call, const std::string& name, const 
   return response.text().empty() ? response.job() + ": " + action : response.text();
 }
 
-Result<std::string> act_on_node(Invocation& call, const std::string& name, const std::string& action,
-                                const std::string& why) {
+Result<std::string> act_on_node(Invocation& call, const std::string& name,
+                                const std::string& action, const std::string& why) {
   v1::ActOnNodeRequest request;
   request.set_node(name);
   request.set_action(action);

@@ -17,7 +17,8 @@ struct Given {
 };
 
 std::string event_text(const v1::Event& event, const std::string& format, const Console& console) {
-  if (format == "json") return to_json(event) + "\n";  // one object a line, so that it can be followed
+  if (format == "json")
+    return to_json(event) + "\n";  // one object a line, so that it can be followed
   if (format == "yaml") return "---\n" + json_to_yaml(to_json(event));
   return event_line(event, console) + "\n";
 }
@@ -38,14 +39,17 @@ Result<int> events(const Given& given, Invocation& call) {
     if (watched.ok()) return kExitOk;
     const Code code = watched.error().code;
     if (code == Code::kOutOfRange && request.after() != 0) {
-      call.console.hint("keiko events: " + printable(watched.error().message) + "; some are missing here");
+      call.console.hint("keiko events: " + printable(watched.error().message) +
+                        "; some are missing here");
       request.set_after(0);
       continue;
     }
     // The first call fails at once; a stream that broke later goes on where it was.
-    const bool goes_on = given.follow && code == Code::kUnavailable && (request.after() != 0 || told);
+    const bool goes_on =
+        given.follow && code == Code::kUnavailable && (request.after() != 0 || told);
     if (!goes_on) return watched.error();
-    if (!told) call.console.hint("keiko events: " + printable(watched.error().message) + "; trying again");
+    if (!told)
+      call.console.hint("keiko events: " + printable(watched.error().message) + "; trying again");
     told = true;
     if (call.console.wait(seconds(1)) > 0) return kExitCancelled;
   }

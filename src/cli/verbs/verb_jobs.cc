@@ -80,13 +80,15 @@ Verb verb_jobs() {
   verb.name = "jobs";
   verb.group = "Jobs";
   verb.summary = "List jobs: what runs, what waits, what ended last";
-  verb.about = "Shows every job that has not ended and the newest of those that have. WORKERS counts "
-               "those that run, then all; the last column says where a job runs or why it does not.";
+  verb.about =
+      "Shows every job that has not ended and the newest of those that have. WORKERS counts "
+      "those that run, then all; the last column says where a job runs or why it does not.";
   verb.examples = {"keiko jobs -w", "keiko jobs --mine --status PENDING",
                    "keiko jobs -o json | jq '.jobs[].id'"};
   verb.add_options = [](OptionSet& options) -> VerbRun {
     auto given = std::make_shared<Given>();
-    Option& status = options.texts("--status", "STATUS", given->statuses, "only this status; may be repeated");
+    Option& status =
+        options.texts("--status", "STATUS", given->statuses, "only this status; may be repeated");
     status.choices = all_statuses();
     status.completes = Completes::kChoices;
     options.text("--user", "NAME", given->user, "only jobs of this user");

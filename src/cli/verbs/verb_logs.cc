@@ -66,8 +66,10 @@ Result<Tail> read_tail(Client& client, v1::ReadLogsRequest request, int64_t line
 }
 
 /// Hands the last lines to the printer, which goes on from their end.
-Done print_tail(Client& client, const v1::ReadLogsRequest& request, int64_t lines, LogPrinter& printer) {
-  int64_t bytes = std::max<int64_t>(std::min(lines, kLargestTail / kBytesOfLine) * kBytesOfLine, 4096);
+Done print_tail(Client& client, const v1::ReadLogsRequest& request, int64_t lines,
+                LogPrinter& printer) {
+  int64_t bytes =
+      std::max<int64_t>(std::min(lines, kLargestTail / kBytesOfLine) * kBytesOfLine, 4096);
   Tail tail = TRY(read_tail(client, request, lines, bytes));
   while (!tail.whole && bytes < kLargestTail) {
     bytes *= 8;
@@ -99,8 +101,8 @@ Result<int> logs(const Given& given, Invocation& call) {
   const v1::Job job = TRY(client->get_job(get));
   const int workers = job.spec().has_workers() ? job.spec().workers() : 1;
   if (given.rank >= workers || given.rank < -1) {
-    return invalid_argument(job.id() + " has no rank " + std::to_string(given.rank) + "; its ranks are 0 to " +
-                            std::to_string(workers - 1));
+    return invalid_argument(job.id() + " has no rank " + std::to_string(given.rank) +
+                            "; its ranks are 0 to " + std::to_string(workers - 1));
   }
   if (given.tail < -1) return invalid_argument("--tail: give the number of lines, 0 or more");
   v1::ReadLogsRequest request;
@@ -110,7 +112,8 @@ Result<int> logs(const Given& given, Invocation& call) {
   request.set_follow(given.follow);
   if (given.out_only != given.err_only) request.set_stream(given.out_only ? "out" : "err");
   if (!given.follow && job.attempt() == 0) {
-    call.console.hint("no output yet: " + job.id() + " is " + job.status() + "; see: keiko why " + job.id());
+    call.console.hint("no output yet: " + job.id() + " is " + job.status() + "; see: keiko why " +
+                      job.id());
     return kExitOk;
   }
   LogPrinter printer(workers > 1 && given.rank < 0, call.console, print_to(call.console));
@@ -145,15 +148,18 @@ Verb verb_logs() {
   verb.name = "logs";
   verb.group = "Jobs";
   verb.summary = "What a job's workers print";
-  verb.about = "All ranks with the rank in front of each line, or one rank as it is. With -f it goes on "
-               "over restarts until the job has ended.";
-  verb.examples = {"keiko logs j12 -f", "keiko logs j12 --rank 0 --tail 20", "keiko logs j12 --stderr"};
+  verb.about =
+      "All ranks with the rank in front of each line, or one rank as it is. With -f it goes on "
+      "over restarts until the job has ended.";
+  verb.examples = {"keiko logs j12 -f", "keiko logs j12 --rank 0 --tail 20",
+                   "keiko logs j12 --stderr"};
   verb.add_options = [](OptionSet& options) -> VerbRun {
     auto given = std::make_shared<Given>();
     options.positional("ID", given->job, "the job's id or name").completes = Completes::kJob;
     options.flag("-f,--follow", given->follow, "go on as more comes, until the job has ended");
     options.integer("--rank", "R", given->rank, "only this rank, without a prefix");
-    options.integer("--attempt", "N", given->attempt, "of the N-th start; the current one if left out");
+    options.integer("--attempt", "N", given->attempt,
+                    "of the N-th start; the current one if left out");
     options.integer("--tail", "N", given->tail, "only the last N lines of each stream");
     options.flag("--stdout", given->out_only, "only standard output");
     options.flag("--stderr", given->err_only, "only standard error");

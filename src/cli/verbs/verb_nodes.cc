@@ -31,7 +31,8 @@ struct Given {
 
 using MakeTable = std::function<Table(const v1::ListNodesResponse&, Time now)>;
 
-Verb listing_verb(const std::string& name, const std::string& summary, const MakeTable& make_table) {
+Verb listing_verb(const std::string& name, const std::string& summary,
+                  const MakeTable& make_table) {
   Verb verb;
   verb.name = name;
   verb.group = "Cluster";
@@ -39,8 +40,8 @@ Verb listing_verb(const std::string& name, const std::string& summary, const Mak
   verb.examples = {"keiko " + name + " -w", "keiko " + name + " -o wide"};
   verb.add_options = [make_table](OptionSet& options) -> VerbRun {
     auto given = std::make_shared<Given>();
-    Option& status =
-        options.texts("--status", "STATUS", given->statuses, "only nodes of this status; may be repeated");
+    Option& status = options.texts("--status", "STATUS", given->statuses,
+                                   "only nodes of this status; may be repeated");
     status.choices = {"READY", "SLOW", "UNREACHABLE", "LOST", "CORDONED", "DRAINING"};
     status.completes = Completes::kChoices;
     add_output_options(options, given->output);
@@ -52,7 +53,8 @@ Verb listing_verb(const std::string& name, const std::string& summary, const Mak
         listing.table = make_table(*nodes, call.console.now());
         listing.message = nodes.get();
         listing.owner = nodes;
-        if (nodes->nodes().empty()) listing.note = "no nodes; start one: keiko agent --join HOST:PORT";
+        if (nodes->nodes().empty())
+          listing.note = "no nodes; start one: keiko agent --join HOST:PORT";
         return listing;
       });
     };

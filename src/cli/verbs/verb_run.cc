@@ -105,8 +105,8 @@ class StatusTeller {
   std::string told_;
 };
 
-Result<int> follow_with_logs(Client& client, const std::string& job, const JobSpec& spec, bool quiet,
-                             const Console& console) {
+Result<int> follow_with_logs(Client& client, const std::string& job, const JobSpec& spec,
+                             bool quiet, const Console& console) {
   SharedConsole shared(console);
   LogThread logs(client, job, spec.workers, shared.get());
   StatusTeller teller(shared.get(), quiet);
@@ -131,7 +131,8 @@ Result<int> run(const Given& given, Invocation& call) {
     call.console.line(response.job());
     return kExitOk;
   }
-  if (given.live) return watch_live(*client, response.job(), /*cancel_at_interrupt=*/true, call.console);
+  if (given.live)
+    return watch_live(*client, response.job(), /*cancel_at_interrupt=*/true, call.console);
   return follow_with_logs(*client, response.job(), spec, given.quiet, call.console);
 }
 
@@ -142,10 +143,11 @@ Verb verb_run() {
   verb.name = "run";
   verb.group = "Jobs";
   verb.summary = "Submit a job, show its output, end with its exit code";
-  verb.about = "Output of several workers has the rank in front of each line. Ctrl-C asks the server to "
-               "cancel the job and waits for its end; a second Ctrl-C leaves at once. The exit status is "
-               "the job's own (128 + signal if a signal ended it), 130 if it was cancelled. If the "
-               "server goes away, the job runs on and `run` waits for it to come back.";
+  verb.about =
+      "Output of several workers has the rank in front of each line. Ctrl-C asks the server to "
+      "cancel the job and waits for its end; a second Ctrl-C leaves at once. The exit status is "
+      "the job's own (128 + signal if a signal ended it), 130 if it was cancelled. If the "
+      "server goes away, the job runs on and `run` waits for it to come back.";
   verb.examples = {"keiko run -- python3 train.py", "keiko run --workers 4 --devices 1 job.yaml",
                    "keiko run --live --workers 2 --kind train -- keiko-train gpt"};
   verb.takes_command = true;

@@ -13,8 +13,9 @@ Verb verb_schema() {
   verb.name = "schema";
   verb.group = "Other";
   verb.summary = "Print the JSON Schema of job files";
-  verb.about = "`job` is the schema (draft 2020-12) for editors and checkers, `job-keys` the table of "
-               "docs/jobs.md, `cli` the reference of docs/cli.md.";
+  verb.about =
+      "`job` is the schema (draft 2020-12) for editors and checkers, `job-keys` the table of "
+      "docs/jobs.md, `cli` the reference of docs/cli.md.";
   verb.examples = {"keiko schema job > job.schema.json"};
   verb.asks_server = false;
   verb.add_options = [](OptionSet& options) -> VerbRun {

@@ -42,8 +42,9 @@ Verb verb_submit() {
   verb.name = "submit";
   verb.group = "Jobs";
   verb.summary = "Queue a job from a file or a command";
-  verb.about = "Prints the job's id. Flags win over the file; docs/jobs.md describes the file. A file "
-               "with a mistake submits nothing, and all its mistakes are listed.";
+  verb.about =
+      "Prints the job's id. Flags win over the file; docs/jobs.md describes the file. A file "
+      "with a mistake submits nothing, and all its mistakes are listed.";
   verb.examples = {"keiko submit examples/jobs/hello.yaml",
                    "keiko submit --workers 2 --devices 1 -- python3 train.py --lr 3e-4",
                    "id=$(keiko submit job.yaml) && keiko logs -f $id"};
@@ -53,8 +54,10 @@ Verb verb_submit() {
     Option& file = options.positional("FILE", given->file, "a job file; '-' reads standard input");
     file.required = false;
     file.completes = Completes::kFile;
-    options.flag("--dry-run", given->dry_run, "check it and print the job as a file; submit nothing");
-    Option& format = options.text("-o,--output", "FORMAT", given->format, "how to print the answer");
+    options.flag("--dry-run", given->dry_run,
+                 "check it and print the job as a file; submit nothing");
+    Option& format =
+        options.text("-o,--output", "FORMAT", given->format, "how to print the answer");
     format.choices = {"name", "json", "yaml"};
     format.completes = Completes::kChoices;
     given->flags.add_to(options);

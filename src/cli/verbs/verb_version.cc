@@ -29,9 +29,10 @@ Result<int> version(const Given& given, Invocation& call) {
     call.console.out(message_text(*server, OutputChoice{given.format}));
     return kExitOk;
   }
-  call.console.line("server " + server->version() + ", term " + std::to_string(server->term()) + ", up since " +
-                    clock_text(server->started_at()));
-  if (server->read_only()) call.console.hint("server takes no writes now: " + printable(server->message()));
+  call.console.line("server " + server->version() + ", term " + std::to_string(server->term()) +
+                    ", up since " + clock_text(server->started_at()));
+  if (server->read_only())
+    call.console.hint("server takes no writes now: " + printable(server->message()));
   return kExitOk;
 }
 
@@ -49,7 +50,8 @@ Verb verb_version() {
   verb.add_options = [](OptionSet& options) -> VerbRun {
     auto given = std::make_shared<Given>();
     options.flag("--client", given->client_only, "do not ask the server");
-    Option& format = options.text("-o,--output", "FORMAT", given->format, "how to print the server's answer");
+    Option& format =
+        options.text("-o,--output", "FORMAT", given->format, "how to print the server's answer");
     format.choices = {"table", "json", "yaml"};
     format.completes = Completes::kChoices;
     return [given](Invocation& call) { return version(*given, call); };

@@ -11,8 +11,9 @@ Verb verb_watch() {
   verb.name = "watch";
   verb.group = "Jobs";
   verb.summary = "A live picture of one job until it ends";
-  verb.about = "Progress, loss curve, who runs where and what happened, redrawn in place on a terminal; "
-               "plain lines elsewhere. Ctrl-C leaves the job alone. The exit status is the job's.";
+  verb.about =
+      "Progress, loss curve, who runs where and what happened, redrawn in place on a terminal; "
+      "plain lines elsewhere. Ctrl-C leaves the job alone. The exit status is the job's.";
   verb.examples = {"keiko watch j12"};
   verb.add_options = [](OptionSet& options) -> VerbRun {
     auto job = std::make_shared<std::string>();

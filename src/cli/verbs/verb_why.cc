@@ -13,8 +13,9 @@ Verb verb_why() {
   verb.name = "why";
   verb.group = "Jobs";
   verb.summary = "Why a job waits or where it stands, and what would change that";
-  verb.about = "For a job that waits: each condition with the number of nodes that fail it, and the "
-               "nearest miss.";
+  verb.about =
+      "For a job that waits: each condition with the number of nodes that fail it, and the "
+      "nearest miss.";
   verb.examples = {"keiko why j12", "keiko why gpt-large -o json"};
   verb.add_options = [](OptionSet& options) -> VerbRun {
     struct Given {
@@ -37,9 +38,10 @@ Verb verb_why() {
         Page page;
         page.name = id;
         page.text = verdict_page(job, response->verdict(), call.console);
-        page.table = {{{"JOB"}, {"STATUS"}, {"FIT"}, {"REASON"}, {"SENTENCE", false, false, true}},
-                      {{id, Cell(job.status(), colour_of_status(job.status())), response->verdict().fit(),
-                        response->verdict().reason(), response->verdict().sentence()}}};
+        page.table = {
+            {{"JOB"}, {"STATUS"}, {"FIT"}, {"REASON"}, {"SENTENCE", false, false, true}},
+            {{id, Cell(job.status(), colour_of_status(job.status())), response->verdict().fit(),
+              response->verdict().reason(), response->verdict().sentence()}}};
         page.message = response;
         return page;
       });

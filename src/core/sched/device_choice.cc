@@ -127,7 +127,8 @@ int64_t mean_link_strength(const NodeSpec& node, const std::vector<int32_t>& dev
   int64_t sum = 0;
   int64_t pairs = 0;
   for (size_t i = 0; i < devices.size(); ++i) {
-    for (size_t j = i + 1; j < devices.size(); ++j, ++pairs) sum += links.at(devices[i], devices[j]);
+    for (size_t j = i + 1; j < devices.size(); ++j, ++pairs)
+      sum += links.at(devices[i], devices[j]);
   }
   return sum / pairs;
 }

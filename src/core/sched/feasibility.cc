@@ -1,11 +1,12 @@
-// Could a job ever run here? Asked once, at submit, so that an impossible request is refused at once
-// and names the nearest fit instead of waiting for ever.
+// Could a job ever run here? Asked once, at submit, so that an impossible request is refused at
+// once and names the nearest fit instead of waiting for ever.
 #include "core/sched/refusal.h"
 
 namespace keiko::sched {
 namespace {
 
-/// RETURNS: how the ask could be made to fit, as a clause of a sentence; empty if nothing near fits.
+/// RETURNS: how the ask could be made to fit, as a clause of a sentence; empty if nothing near
+/// fits.
 std::string nearest_fit(const PoolView& pool, const JobSpec& spec) {
   JobSpec smaller = spec;
   const Shape shape = shape_of(spec, {});

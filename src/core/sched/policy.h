@@ -1,5 +1,5 @@
-// The plug points of scheduling. A policy is a thought: pure, const values in, a value with a reason
-// out. Each point says when it is called and what it may return.
+// The plug points of scheduling. A policy is a thought: pure, const values in, a value with a
+// reason out. Each point says when it is called and what it may return.
 //
 //   order   before a pass: which of two pending jobs is looked at first
 //   place   for each job in that order: where its gang would go on what is free now

@@ -33,7 +33,8 @@ std::string node_refusal(const Slot& slot, const Shape& shape) {
   const NodeState& node = *slot.node;
   for (const auto& [key, value] : shape.labels) {
     const auto found = node.spec.labels.find(key);
-    if (found == node.spec.labels.end() || found->second != value) return "label " + key + "=" + value;
+    if (found == node.spec.labels.end() || found->second != value)
+      return "label " + key + "=" + value;
   }
   if (node.lost) return "node is LOST";
   if (node.draining) return "node is DRAINING";

@@ -9,9 +9,9 @@ namespace keiko::sched {
 /// RETURNS: "2 workers x 4 devices (h100, >= 80GiB each), 8 cpu, 16GiB memory".
 std::string ask_text(const JobSpec& spec);
 
-/// Counts, for each clause that some node fails, how many nodes fail it first, in the order duty and
-/// labels, device kind, device memory, free devices, free cpu, free memory; the nearest miss is the
-/// node that comes closest to the clause.
+/// Counts, for each clause that some node fails, how many nodes fail it first, in the order duty
+/// and labels, device kind, device memory, free devices, free cpu, free memory; the nearest miss is
+/// the node that comes closest to the clause.
 std::vector<Clause> clauses_of(const PoolView& pool, const Shape& shape);
 
 /// RETURNS: how many workers of the shape fit on the whole pool now, or, with `empty`, if nothing

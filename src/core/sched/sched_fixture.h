@@ -1,5 +1,5 @@
-// Small pools and jobs for the scheduler's tests and benches; states are filled in directly, so that
-// a test says what the scheduler sees and nothing else.
+// Small pools and jobs for the scheduler's tests and benches; states are filled in directly, so
+// that a test says what the scheduler sees and nothing else.
 #pragma once
 
 #include <string>

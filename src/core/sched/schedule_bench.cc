@@ -16,7 +16,8 @@ State busy_pool(int64_t nodes, int64_t jobs) {
     for (int32_t a = 0; a < 8; a += 2) add_link(node, a, a + 1, 300'000);
   }
   for (int64_t i = 0; i < jobs; ++i) {
-    add_job(state, static_cast<int32_t>(1 + prng.below(4)), static_cast<int32_t>(1 + prng.below(8)));
+    add_job(state, static_cast<int32_t>(1 + prng.below(4)),
+            static_cast<int32_t>(1 + prng.below(8)));
   }
   return state;
 }

@@ -241,8 +241,9 @@ TEST(GangPlacement, random_plans_give_each_device_once_and_respect_every_limit) 
     State state;
     const int64_t nodes = prng.between(1, 6);
     for (int64_t i = 0; i < nodes; ++i) {
-      NodeState& node = add_node(state, "n" + std::to_string(i), static_cast<int32_t>(prng.below(9)),
-                                 prng.chance(1, 2) ? "h100" : "a100");
+      NodeState& node =
+          add_node(state, "n" + std::to_string(i), static_cast<int32_t>(prng.below(9)),
+                   prng.chance(1, 2) ? "h100" : "a100");
       for (auto&& taken : node.device_taken) taken = prng.chance(1, 3);
     }
     for (int i = 0; i < 8; ++i) {

@@ -163,7 +163,8 @@ class BestFitPolicy final : public PlacePolicy {
   }
 
   // Keeps the nodes that need the fewest further workers to end: most free first. What is kept can
-  // only gain free capacity, and another set is kept only if it has more, so the job starts at last.
+  // only gain free capacity, and another set is kept only if it has more, so the job starts at
+  // last.
   int32_t reserve(PoolView& pool, const JobState& job) const override {
     const Shape shape = shape_of(job.spec, job.excluded);
     for (const std::string& kind : pool.kinds_for(shape)) {

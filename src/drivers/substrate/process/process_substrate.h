@@ -14,10 +14,10 @@
 #include <vector>
 
 #include "drivers/substrate/process/files.h"
+#include "drivers/substrate/process/lease_file.h"
 #include "drivers/substrate/process/options.h"
 #include "drivers/substrate/process/port_reservation.h"
 #include "drivers/substrate/process/records.h"
-#include "drivers/substrate/process/lease_file.h"
 #include "drivers/substrate/process/sweep.h"
 #include "ports/substrate.h"
 

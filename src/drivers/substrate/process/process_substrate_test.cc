@@ -245,15 +245,16 @@ TEST(ProcessSubstrate, kills_its_workers_at_the_lease_end_though_no_agent_lives)
   EXPECT_EQ(machine.wait_for(WorkerStatus::kEnded, 1).end.cause, EndCause::kLeaseEnded);
   ASSERT_TRUE(machine.substrate().lease_left().has_value());
   EXPECT_LT(*machine.substrate().lease_left(), milliseconds(400));
-  // The first one sleeps until the lease that it saw at its start; a shorter one is never written by
-  // an agent, and does not shorten that.
+  // The first one sleeps until the lease that it saw at its start; a shorter one is never written
+  // by an agent, and does not shorten that.
   EXPECT_FALSE(is_gone(program));
 }
 
 TEST(ProcessSubstrate, lets_its_workers_run_on_while_the_lease_is_renewed) {
   TestMachine machine;
   MUST(machine.substrate().hold_lease(milliseconds(300), milliseconds(150)));
-  MUST(machine.substrate().start(shell("while [ ! -e " + machine.path("go") + " ]; do sleep 0.01; done")));
+  MUST(machine.substrate().start(
+      shell("while [ ! -e " + machine.path("go") + " ]; do sleep 0.01; done")));
   for (int i = 0; i < 20; ++i) {
     MUST(machine.substrate().hold_lease(seconds(20), seconds(20)));
     usleep(20'000);

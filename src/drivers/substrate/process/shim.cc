@@ -282,7 +282,8 @@ WorkerEnd Shim::end_of_program() const {
   if (lease_ended_ && end.signal == SIGKILL) end.cause = EndCause::kLeaseEnded;
   // A launcher whose child was killed for memory exits with a code of its own.
   const bool by_kernel = end.signal == SIGKILL || end.exit_code != 0;
-  if (by_kernel && !lease_ended_ && scope_.cgroup.oom_kills() > 0) end.cause = EndCause::kOutOfMemory;
+  if (by_kernel && !lease_ended_ && scope_.cgroup.oom_kills() > 0)
+    end.cause = EndCause::kOutOfMemory;
   rusage usage{};
   getrusage(RUSAGE_CHILDREN, &usage);
   end.user_cpu = to_duration(usage.ru_utime);
