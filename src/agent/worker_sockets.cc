@@ -312,8 +312,8 @@ void WorkerSockets::keep(const WorkerKey& key, const WorkerLine& line) {
 }
 
 void WorkerSockets::send_notice(Connection& connection, const Notify& notice) {
-  using std::chrono::nanoseconds;
-  const auto left = std::chrono::duration_cast<nanoseconds>(notice.until - Steady::now());
+  const auto pause = notice.until - Steady::now();
+  const auto left = std::chrono::duration_cast<std::chrono::nanoseconds>(pause);
   connection.output += to_line(
       {notice.id, nanoseconds(std::max<int64_t>(left.count(), 0)), notice.reason});
 }

@@ -43,6 +43,16 @@ void hand_down_controllers(const std::string& parent) {
   }
 }
 
+/// Left alone, the group of all workers weighs as much as one single process beside it.
+void weigh_group(const CgroupTree& tree, const std::string& group) {
+  const int64_t cores = std::max<int64_t>(1, sysconf(_SC_NPROCESSORS_ONLN));
+  if (tree.controller == "cpu") {
+    write_control(group + "/cpu.shares", std::to_string(std::min<int64_t>(cores * 1024, 262'144)));
+  } else if (tree.controller.empty()) {
+    write_control(group + "/cpu.weight", std::to_string(std::min<int64_t>(cores * 100, 10'000)));
+  }
+}
+
 /// RETURNS: <tree>/keiko at the top of the tree or in the own group, empty if neither is writable.
 std::string keiko_group(const CgroupTree& tree) {
   for (const std::string& above : {std::string("/"), tree.own_group}) {
@@ -53,6 +63,7 @@ std::string keiko_group(const CgroupTree& tree) {
       hand_down_controllers(parent);
       hand_down_controllers(group);
     }
+    weigh_group(tree, group);
     if (tree.controller == "cpuset") {
       // A new v1 cpuset is empty and takes nobody until it has both.
       for (const char* file : {"/cpuset.cpus", "/cpuset.mems"}) {
