@@ -93,6 +93,31 @@ class Pool:
         threading.Thread(target=read, daemon=True).start()
 
 
+def tell(event):
+    """RETURNS: an event as a sentence, None for what only a log needs."""
+    name, text = event.get("name"), event.get("text", "")
+    fields = dict(re.findall(r"\b(\w+)=([^\s{}\"]+)", text))
+    why = re.search(r'why="((?:[^"\\]|\\.)*)"', text)
+    why = re.sub(r"\\(.)", r"\1", why.group(1)) if why else ""
+    rank = fields.get("rank", "0")
+    if name == "job_placed":
+        return f"attempt {fields.get('attempt', '?')} is placed: {why}"
+    if name == "worker_started":
+        return f"rank {rank} runs"
+    if name == "worker_ended":
+        how = {"signalled": f"was killed by signal {fields.get('signal', '?')}",
+               "stopped": "was stopped, to be started again with the others",
+               "exited": f"ended with exit code {fields.get('exit_code', '0')}"}
+        return f"rank {rank} " + how.get(fields.get("cause"), f"ended: {fields.get('cause')}")
+    if name == "checkpoint_committed":
+        return f"checkpoint of step {fields.get('step', '?')}"
+    if name in ("job_stopping", "job_waits"):
+        return why
+    if name == "attempt_ended":
+        return f"attempt {fields.get('attempt', '1')}: {fields.get('outcome')}"
+    return None
+
+
 class Demo:
     def __init__(self, options, folder):
         self.options = options
@@ -163,8 +188,9 @@ class Demo:
         return job
 
     def on_event(self, event):
-        if event.get("name"):
-            self.view.note(event.get("text") or event["name"])
+        sentence = tell(event)
+        if sentence:
+            self.view.note(sentence, "red" if event["name"] == "job_stopping" else "dim")
 
     def on_log(self, piece):
         """Rank 0 says its loss every few steps."""
