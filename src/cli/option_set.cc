@@ -134,7 +134,7 @@ Done OptionSet::parse(const std::vector<std::string>& words) {
       handle->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
       if (!option.value.empty()) handle->type_size(1);
       if (option.positional && option.repeated) {
-        handle->expected(1, CLI::detail::expected_max_vector_size);
+        handle->expected(CLI::detail::expected_max_vector_size);
       }
       handles.push_back(handle);
     }

@@ -106,7 +106,7 @@ TEST(Submit, a_bad_file_submits_nothing_and_lists_every_problem) {
 TEST(Submit, impossible_flags_are_named_as_flags) {
   FakeWorld world;
   EXPECT_EQ(world.run({"submit", "--device-kind", "h100", "--", "a"}), kExitRefused);
-  EXPECT_THAT(world.err(), StartsWith("keiko submit: --devices is 0, but a device kind"));
+  EXPECT_THAT(world.err(), StartsWith("keiko submit: --devices: is 0, but a device kind"));
   EXPECT_EQ(world.run({"submit"}), kExitRefused);
   EXPECT_THAT(world.err(), HasSubstr("nothing to run"));
   EXPECT_EQ(world.run({"submit", "/nonexistent.yaml"}), kExitNotFound);
@@ -270,7 +270,7 @@ TEST(Jobs, watching_without_a_terminal_appends_only_what_changed) {
   };
   EXPECT_EQ(world.run({"jobs", "-w"}), kExitCancelled);
   EXPECT_EQ(std::count(world.out().begin(), world.out().end(), '\n'), 4) << world.out();
-  EXPECT_THAT(world.out(), HasSubstr("\nj2   b     ada   RUNNING"));
+  EXPECT_THAT(world.out(), HasSubstr("\nj2  b  ada  RUNNING"));
 }
 
 TEST(Job, is_named_by_id_number_or_unique_name) {

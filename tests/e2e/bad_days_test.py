@@ -71,10 +71,12 @@ class Starting(PoolTest):
     def test_an_agent_with_a_name_that_is_taken_is_told_so(self):
         state = os.path.join(self.pool.folder, "impostor")
         log = Path(self.pool.folder, "impostor.log")
+        out = log.open("w")
+        self.addCleanup(out.close)
         agent = subprocess.Popen([KEIKO, "agent", "--join", f"127.0.0.1:{self.pool.grpc}",
                                   "--name", "node1", "--state", state, "--address", "127.0.0.1"],
                                  env=self.pool.environment, text=True, stdin=subprocess.DEVNULL,
-                                 stdout=log.open("w"),
+                                 stdout=out,
                                  stderr=subprocess.STDOUT)
         try:
             wait_until(lambda: "node1" in log.read_text() and
@@ -161,6 +163,8 @@ class Requests(PoolTest):
         head = b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\nContent-Length: 999999999\r\n\r\n"
         self.assertIn(b" 413 ", self.send(head) or b" 413 ")
         self.assertIn(b" 400 ", self.send(b"POST /v1/jobs HTTP/1.1\r\nHost: localhost\r\n"
+                                          b"Content-Type: application/json\r\n"
+                                          b"Content-Type: application/json\r\n"
                                           b"Content-Length: 9\r\n\r\nnot json!"))
         self.assertIn(b" 404 ", self.send(b"GET /nothing HTTP/1.1\r\nHost: localhost\r\n\r\n"))
         self.assertIn(b" 200 ", self.send(b"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n"))

@@ -112,9 +112,9 @@ TEST(JobsTable, keeps_to_the_width_of_a_terminal) {
   terminal.console.terminal = true;
   terminal.console.size = [] { return ScreenSize{64, 24}; };
   EXPECT_EQ(table_text(jobs_table(both_jobs(), terminal.console.now()), {}, terminal.console),
-            "JOB  NAME    USER   STATUS   WORKERS  DEVICES  AGE  NODES(REASON)\n"
-            "j12  gpt-s…  ada    RUNNING      2/2        2   5m  node1,node2\n"
-            "j7   big     grace  PENDING     0/16      128   3h  (WaitingForD…\n");
+            "JOB  NAME       USER   STATUS   WORKERS  DEVICES  AGE  NODES(RE…\n"
+            "j12  gpt-small  ada    RUNNING      2/2        2   5m  node1,no…\n"
+            "j7   big        grace  PENDING     0/16      128   3h  (Waiting…\n");
 }
 
 TEST(JobsTable, colours_only_on_a_terminal_that_wants_them) {
@@ -287,11 +287,11 @@ std::vector<Point> falling(int count) {
 
 TEST(Curve, is_drawn_in_blocks_with_both_axes) {
   EXPECT_THAT(curve_lines(falling(60), {40, 5}),
-              ::testing::ElementsAre("  3.833 ┤▇                              ",  //
-                                     "        │█▆                             ",
-                                     "  3.000 ┤███▄▁                          ",
-                                     "        │██████▇▅▄▃▂▁                   ",
-                                     "  2.159 ┤██████████████▇▇▇▆▆▅▅▅▄▄▄▃▃▃▂▂▂▁▁",
+              ::testing::ElementsAre("  3.833 ┤█                              ",  //
+                                     "        │█▅                             ",
+                                     "  2.995 ┤██▆▂                           ",
+                                     "        │████▇▄▃▁                       ",
+                                     "  2.157 ┤█████████▇▇▆▆▅▄▄▄▃▃▃▃▂▂▂▂▂▂▁▁▁▁",
                                      "        └───────────────────────────────",
                                      "         0                      step 590"));
 }
@@ -374,7 +374,7 @@ TEST(LiveScreenDrawing, sends_only_what_changed) {
   terminal.console.terminal = true;
   LiveScreen screen(terminal.console);
   screen.draw({"one", "two", "three"});
-  EXPECT_EQ(terminal.out, "\033[?25l\rone\033[K\r\ntwo\033[K\r\nthree\033[K\r\n\033[J");
+  EXPECT_EQ(terminal.out, "\033[?25l\rone\033[K\r\ntwo\033[K\r\nthree\033[K\r\n");
   terminal.out.clear();
   screen.draw({"one", "two", "three"});
   EXPECT_EQ(terminal.out, "");
@@ -397,7 +397,7 @@ TEST(TextWidth, counts_columns_not_bytes) {
   EXPECT_EQ(display_width("\033[32mab\033[0m"), 2U);
   EXPECT_EQ(shorten("稽古keiko", 6), "稽古k…");
   EXPECT_EQ(display_width("\xff\xfe"), 2U);
-  EXPECT_EQ(printable(std::string("a\x1b\x9f\x00", 4) + "é"), "a \xEF\xBF\xBD é");
+  EXPECT_EQ(printable(std::string("a\x1b\x9f\x00", 4) + "é"), "a   é");
 }
 
 }  // namespace
