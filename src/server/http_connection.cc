@@ -195,7 +195,7 @@ class Connection : public HttpConnection, public std::enable_shared_from_this<Co
       beat_.cancel();
       error_code ignored;
       stream_.socket().shutdown(asio::ip::tcp::socket::shutdown_send, ignored);
-      stream_.expires_after(std::chrono::seconds(1));
+      linger();
       return;
     }
     pump();

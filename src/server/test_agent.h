@@ -27,9 +27,13 @@ class TestAgent : public AgentListener {
       node_.devices.push_back(device);
     }
     link_->open(address_);
+    heart_ = std::jthread([this](std::stop_token stop) { beat(stop); });
   }
 
-  ~TestAgent() override { link_->close(); }
+  ~TestAgent() override {
+    heart_ = {};
+    link_->close();
+  }
 
   /// Sets what a worker has written; `ended` with the worker.
   void write_log(const WorkerKey& key, const std::string& text) {
@@ -137,6 +141,15 @@ class TestAgent : public AgentListener {
   }
 
  private:
+  /// Keeps the lease, however slow the machine is.
+  void beat(std::stop_token stop) {
+    std::unique_lock lock(mutex_);
+    while (!stop.stop_requested()) {
+      report_locked();
+      pause_.wait_for(lock, stop, std::chrono::milliseconds(500), [] { return false; });
+    }
+  }
+
   void report_locked() {
     if (session_.term == 0) return;
     AgentReport report{session_, ++sequence_, {}};
@@ -155,7 +168,8 @@ class TestAgent : public AgentListener {
     const auto worker = workers_.find(read.key);
     const bool ended = ended_.count(read.key) != 0 ||
                        (worker != workers_.end() && worker->second.status == WorkerStatus::kEnded);
-    const std::string text = read.stream == LogStream::kOut ? logs_[read.key] : "";
+    static const std::string kNothing;
+    const std::string& text = read.stream == LogStream::kOut ? logs_[read.key] : kNothing;
     const int64_t size = static_cast<int64_t>(text.size());
     if (read.offset < 0) read.offset = std::max<int64_t>(0, size + read.offset);
     const int64_t count = std::min({size - read.offset, read.max_bytes, int64_t{kMaxLogChunk}});
@@ -185,6 +199,8 @@ class TestAgent : public AgentListener {
   std::set<WorkerKey> ended_;
   std::map<WorkerKey, std::string> logs_;
   std::map<uint64_t, LogRead> reads_;
+  std::condition_variable_any pause_;
+  std::jthread heart_;
   std::unique_ptr<AgentLink> link_;  // last: its callbacks use the rest
 };
 
