@@ -13,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import textwrap
 import threading
 import time
 import urllib.error
@@ -25,7 +26,7 @@ from demo_view import View  # noqa: E402
 ROOT = Path(__file__).resolve().parent.parent
 BIN = Path(os.environ.get("KEIKO_BIN_DIR") or ROOT / "build/release/bin").resolve()
 # Seconds of training that are aimed at; setting up, the restart and the sample come on top.
-TRAINING_S = {"full": 95, "fast": 24}
+TRAINING_S = {"full": 85, "fast": 18}
 STEPS_LEAST, STEPS_MOST = 90, 6000
 MODEL = ["--tokenizer", "char", "--layers", "4", "--heads", "4", "--width", "128",
          "--context", "64", "--batch", "12", "--lr", "2e-3", "--warmup", "40"]
@@ -127,6 +128,7 @@ class Demo:
         self.text = folder / "text.txt"
         self.checkpoints = folder / "checkpoints"
         self.losses = {}          # step: loss, as the program printed it
+        self.progress = {}        # the last that a rank reported
         self.said = ""            # the beginning of a line of the log
         self.killed = None        # (rank, node, pid, step, time)
         self.moments = {}         # what happened after the kill: seconds
@@ -207,13 +209,15 @@ class Demo:
         nodes, slow = [], 0
         while True:
             self.job = self.pool.get(f"/v1/jobs/{job}")
-            if slow % 4 == 0:
+            over = self.job["status"] in ("COMPLETED", "FAILED", "CANCELLED")
+            if slow % 4 == 0 or over:
                 nodes = self.pool.get("/v1/nodes").get("nodes", [])
             slow += 1
             self.collect()
+            self.remember_progress(steps, over)
             marks = [self.killed["step"]] if self.killed else []
             self.view.update(self.job, sorted(self.losses.items()), nodes, marks)
-            if self.job["status"] in ("COMPLETED", "FAILED", "CANCELLED"):
+            if over:
                 break
             if self.killed is None:
                 self.maybe_kill(steps)
@@ -221,6 +225,15 @@ class Demo:
         if self.job["status"] != "COMPLETED":
             raise DemoError(f"the job ended as {self.job['status']}: {self.job.get('message')}\n"
                             + self.pool.keiko("logs", job, "--stderr", "--tail", "20"))
+
+    def remember_progress(self, steps, over):
+        """Between two attempts and after the end a job has no progress; the last one is shown."""
+        told = self.job.get("progress") or {}
+        if told.get("step", 0) > 0:
+            self.progress = told
+        self.job["progress"] = dict(self.progress, total_steps=steps)
+        if over and self.losses:
+            self.job["progress"].update(step=max(self.losses), loss=self.losses[max(self.losses)])
 
     def collect(self):
         """The moments of the recovery."""
@@ -265,7 +278,8 @@ class Demo:
                                "In the beginning ", "--temperature", "0.7"],
                               capture_output=True, text=True)
         text = done.stdout.strip() or done.stderr.strip()
-        self.view.say("\n".join("  " + line for line in text.splitlines()))
+        for line in text.splitlines():
+            self.view.say(textwrap.fill(line, 90, initial_indent="  ", subsequent_indent="  "))
 
     def where_next(self):
         self.view.title("Where to look next")

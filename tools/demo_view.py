@@ -17,13 +17,15 @@ def bar(part, width):
 
 def chart(points, total, width, marks=()):
     """RETURNS: lines of a curve of (step, loss) over steps 0 to total; `marks` are steps to point
-    at below. A column shows the last loss of its steps; between known columns runs a line."""
+    at below. A column shows the mean loss of its steps; between known columns runs a line."""
     if not points:
         return ["waiting for the first steps"] + [""] * (CHART_ROWS + 1)
-    columns = [None] * width
+    found = [[] for _ in range(width)]
     for step, loss in points:
-        columns[min(width - 1, int(step * width / max(1, total)))] = loss
-    high, low = max(l for _, l in points), min(l for _, l in points)
+        found[min(width - 1, int(step * width / max(1, total)))].append(loss)
+    columns = [sum(losses) / len(losses) if losses else None for losses in found]
+    seen = [column for column in columns if column is not None]
+    high, low = max(seen), min(seen)
     span = max(high - low, 1e-9)
     known = [i for i, column in enumerate(columns) if column is not None]
     heights = []
