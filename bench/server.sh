@@ -29,4 +29,5 @@ done
 address=$(sed -n 's/.*"grpc":"\([^"]*\)".*/\1/p' "$state/server.json")
 echo "load when it began: $(cut -d' ' -f1-3 /proc/loadavg)"
 KEIKO_BENCH_SERVER=$address "$bench" "$@"
-echo "journal: $(du -h "$state/journal.db" | cut -f1), load at the end: $(cut -d' ' -f1-3 /proc/loadavg)"
+echo "journal: $(du -h "$state/journal.db" | cut -f1)"
+echo "load at the end: $(cut -d' ' -f1-3 /proc/loadavg)"
