@@ -44,6 +44,7 @@ class BrainSteps {
   const JobState* job(JobId id) const;
 
   // on_submit.cc, on_command.cc
+  Verdict feasibility_of(const JobSpec& spec);
   void carry_out(uint64_t request, const SubmitJob& submit);
   void carry_out(uint64_t request, const ActOnJob& act);
   void carry_out(uint64_t request, const ActOnNode& act);

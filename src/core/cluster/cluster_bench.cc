@@ -19,7 +19,9 @@ class BusyPool {
       const uint64_t connection = static_cast<uint64_t>(i) + 1;
       const NodeSpec spec = node_spec("n" + std::to_string(i), kDevices);
       feed(HelloReceived{connection, {spec, {}}});
-      feed(Command{connection, SubmitJob{job_spec(kDevices, 1), ""}});
+    }
+    for (int64_t i = 0; i < nodes; ++i) {
+      feed(Command{static_cast<uint64_t>(i), SubmitJob{job_spec(kDevices, 1), ""}});
     }
     feed(Wake{});
     for (auto& [connection, report] : reports_) {

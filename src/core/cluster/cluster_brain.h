@@ -6,6 +6,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <variant>
 #include <vector>
@@ -106,6 +107,7 @@ class ClusterBrain {
   std::map<JobId, Verdict> verdicts_;  ///< of the last pass, for pending jobs
   /// The live workers that each node should run, and when a command about one was last sent.
   std::map<NodeId, std::map<WorkerKey, Time>> wanted_;
+  std::set<std::string> fitting_;  ///< asks known to fit the empty pool, until a node joins
   uint64_t next_session_ = 1;
   bool schedule_wanted_ = true;
   bool unsettled_ = true;  ///< a server before this one may have died amid a decision

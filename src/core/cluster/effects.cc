@@ -55,6 +55,7 @@ bool BrainSteps::commit(StateBody body) {
     note("event_refused", quote_text(applied.error().message), job_of(event.body));
     return false;
   }
+  if (std::holds_alternative<NodeJoined>(event.body)) brain_.fitting_.clear();
   const char* name = std::visit([](const auto& b) { return b.kName; }, event.body);
   Note told{name, note_text(event.body), job_of(event.body), node_of(event.body)};
 #ifdef KEIKO_BUG_JOURNAL_SAYS_OTHERWISE

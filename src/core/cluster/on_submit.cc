@@ -6,6 +6,21 @@ namespace keiko::cluster {
 namespace {
 
 constexpr size_t kMostToken = 256;
+constexpr size_t kMostFitting = 4096;
+
+/// RETURNS: the part of a spec that decides whether it fits a pool, as bytes.
+std::string ask_of(const JobSpec& spec) {
+  JobSpec ask;
+  ask.workers = spec.workers;
+  ask.devices = spec.devices;
+  ask.device_kind = spec.device_kind;
+  ask.device_memory = spec.device_memory;
+  ask.cpu_milli = spec.cpu_milli;
+  ask.memory = spec.memory;
+  ask.node_labels = spec.node_labels;
+  ask.one_node = spec.one_node;
+  return encode(ask);
+}
 
 }  // namespace
 
@@ -31,6 +46,17 @@ std::string name_of_command(const std::vector<std::string>& command) {
   return label.empty() ? "job" : label;
 }
 
+// A look at every node costs milliseconds in a large pool, and most jobs ask for what others asked.
+Verdict BrainSteps::feasibility_of(const JobSpec& spec) {
+  std::string ask = ask_of(spec);
+  if (brain_.fitting_.contains(ask)) return {};
+  Verdict verdict = sched::feasibility(brain_.state_, spec);
+  if (verdict.fit != Fit::kFits) return verdict;
+  if (brain_.fitting_.size() >= kMostFitting) brain_.fitting_.clear();
+  brain_.fitting_.insert(std::move(ask));
+  return verdict;
+}
+
 void BrainSteps::carry_out(uint64_t request, const SubmitJob& submit) {
   State& state = brain_.state_;
   if (!submit.token.empty()) {
@@ -46,7 +72,7 @@ void BrainSteps::carry_out(uint64_t request, const SubmitJob& submit) {
   JobSpec spec = submit.spec;
   if (spec.name.empty()) spec.name = name_of_command(spec.command);
   if (Done valid = validate(spec); !valid.ok()) return reply(request, std::move(valid).error());
-  const Verdict verdict = sched::feasibility(state, spec);
+  const Verdict verdict = feasibility_of(spec);
   if (verdict.fit == Fit::kNever) {
     return reply(request, failed_precondition(verdict.sentence));
   }

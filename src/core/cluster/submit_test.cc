@@ -59,6 +59,20 @@ TEST(Submit, refuses_what_can_never_run_and_names_the_nearest_fit) {
   EXPECT_TRUE(pool.all<Persist>().empty());
 }
 
+TEST(Submit, looks_again_when_a_node_came_with_other_hardware) {
+  TestPool pool;
+  pool.join("a", 2);
+  pool.submit(job_spec(1, 2));
+  pool.submit(job_spec(1, 2));
+  EXPECT_FALSE(pool.command(SubmitJob{job_spec(2, 2), ""}).result.ok());
+  pool.join("b", 2);
+  EXPECT_TRUE(pool.command(SubmitJob{job_spec(2, 2), ""}).result.ok());
+  pool.pass(seconds(12), {"a", "b"});
+  pool.agent("b").spec = node_spec("b", 1);
+  pool.hello("b");
+  EXPECT_FALSE(pool.command(SubmitJob{job_spec(2, 2), ""}).result.ok());
+}
+
 TEST(Submit, accepts_into_an_empty_pool_and_waits_for_nodes) {
   TestPool pool;
   const JobId job = pool.submit(job_spec(1, 4));
