@@ -84,7 +84,9 @@ WorkerSockets::~WorkerSockets() {
 // ---- from any thread ----
 
 Done WorkerSockets::listen(const WorkerKey& key, const std::string& path) {
-  post(Listener{key, path, TRY(listening_socket(path))});
+  // Not within the braces: gcc 12 does not destroy what they hold already when TRY returns.
+  const int fd = TRY(listening_socket(path));
+  post(Listener{key, path, fd});
   return done();
 }
 
