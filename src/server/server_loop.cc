@@ -11,6 +11,7 @@ namespace keiko::server {
 namespace {
 
 constexpr Duration kTick = seconds(1);
+constexpr Duration kLongestRest = seconds(1);  // deadlines come with a pass: leases end this late
 
 }  // namespace
 
@@ -160,6 +161,7 @@ void ServerLoop::wake_if_due() {
   const Time now = clock_.now();
   const bool wanted = wake_wanted_ || (wake_at_ && *wake_at_ <= now);
   if (!wanted) return;
+  if (now < rest_until_) return;
   const bool busy = !inbox_.empty() || !tasks_.empty();
   if (busy && now - last_wake_ < options_.schedule_at_least) return;
   wake_wanted_ = false;
@@ -168,9 +170,11 @@ void ServerLoop::wake_if_due() {
   last_wake_ = now;
   const auto start = std::chrono::steady_clock::now();
   commits_.add(brain_->step({now, cluster::Wake{}}));
-  probe_.pass_seconds.observe(
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  const std::chrono::nanoseconds took = std::chrono::steady_clock::now() - start;
+  probe_.pass_seconds.observe(std::chrono::duration<double>(took).count());
   commit();
+  const Duration rest = nanoseconds(took.count()) * options_.pass_rest;
+  rest_until_ = clock_.now() + std::min(rest, kLongestRest);
 }
 
 void ServerLoop::commit() {
@@ -261,6 +265,8 @@ Duration ServerLoop::time_to_sleep() const {
   Time until = now + kTick;
   if (wake_at_) until = std::min(until, *wake_at_);
   if (wake_wanted_) until = now;
+  // A rest holds back the scheduler's turn, so neither of the two above is worth waking for before.
+  until = std::max(until, std::min(rest_until_, now + kTick));
   if (const auto retry = commits_.retry_at()) until = std::min(until, *retry);
   return std::max(until - now, Duration{});
 }

@@ -3,8 +3,9 @@
 //   inbox -> stamp the time -> step every waiting event -> one append -> carry out the effects
 //         -> reads, for a slice -> a turn for deadlines and the scheduler, with its own append
 //
-// Submits wait for the appends before theirs, not for the scheduler: its turn comes when the inbox
-// is empty, or after schedule_at_least. Reads are closures on the state between two batches.
+// Submits wait for the appends before theirs, and for one pass of the scheduler at most, if one is
+// under way: its turn comes when the inbox is empty, or after schedule_at_least, and a long pass is
+// followed by a rest. Reads are closures on the state between two batches.
 // Public functions are safe from any thread unless they say otherwise.
 #pragma once
 
@@ -117,6 +118,7 @@ class ServerLoop {
   std::optional<Time> wake_at_;
   bool wake_wanted_ = true;
   Time last_wake_;
+  Time rest_until_;  // no turn for the scheduler before, see LoopOptions::pass_rest
   Time last_tick_;
   bool failed_ = false;
 };
