@@ -11,25 +11,32 @@
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <ctime>
 
 namespace keiko::cli {
 namespace {
 
 // A signal handler has nothing to hold on to but globals.
 std::atomic<int> interrupt_count{0};
+std::atomic<int64_t> last_interrupt_ms{-1'000'000};
+constexpr int64_t kOnePressMs = 200;
 int interrupt_pipe[2] = {-1, -1};
+
+int64_t monotonic_ms() {
+  timespec now{};  // clock_gettime may be called from a signal handler
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return int64_t{now.tv_sec} * 1000 + now.tv_nsec / 1'000'000;
+}
 
 void on_interrupt(int /*signal*/) {
   const int saved = errno;
+  // One Ctrl-C may arrive twice: from the terminal and passed on by a parent such as `timeout`.
+  const int64_t now_ms = monotonic_ms();
+  if (now_ms - last_interrupt_ms.exchange(now_ms) < kOnePressMs) return;
   interrupt_count.fetch_add(1);
   const char byte = 1;
   [[maybe_unused]] const ssize_t written = ::write(interrupt_pipe[1], &byte, 1);
   errno = saved;
-}
-
-int64_t monotonic_ms() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
 /// Sleeps up to `span`, wakes for Ctrl-C.
@@ -96,7 +103,8 @@ std::string_view take_character(std::string_view& text, char32_t& point) {
                 : first >> 4 == 14 ? 3
                 : first >> 3 == 30 ? 4
                                    : 1;
-  point = size == 1 ? first : first & (0xFF >> (size + 1));
+  // A byte that begins no character is none: shown as U+FFFD, never sent as it is.
+  point = first < 0x80 ? first : size == 1 ? 0xFFFD : first & (0xFF >> (size + 1));
   for (size_t i = 1; i < size; ++i) {
     if (i >= text.size() || (static_cast<unsigned char>(text[i]) & 0xC0) != 0x80) {
       size = 1;

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -210,6 +211,17 @@ TEST(Run, detached_prints_the_id) {
   EXPECT_EQ(world.out(), "j1\n");
 }
 
+TEST(CtrlC, counts_once_when_a_parent_passes_it_on_as_well) {
+  const Console console = process_console();
+  catch_interrupts();
+  const int before = console.interrupts();
+  ::raise(SIGINT);
+  ::raise(SIGINT);
+  EXPECT_EQ(console.interrupts(), before + 1);
+  EXPECT_EQ(console.wait(seconds(60)), before + 1);  // wakes at once
+  restore_interrupts();
+}
+
 TEST(Watch, appends_news_where_there_is_no_terminal) {
   FakeWorld world;
   world.server.jobs = {job_of("j1", "a", "RUNNING")};
@@ -270,7 +282,7 @@ TEST(Jobs, watching_without_a_terminal_appends_only_what_changed) {
   };
   EXPECT_EQ(world.run({"jobs", "-w"}), kExitCancelled);
   EXPECT_EQ(std::count(world.out().begin(), world.out().end(), '\n'), 4) << world.out();
-  EXPECT_THAT(world.out(), HasSubstr("\nj2  b  ada  RUNNING"));
+  EXPECT_THAT(world.out(), HasSubstr("\nj2   b     ada   RUNNING      0/1        0    -  -\n"));
 }
 
 TEST(Job, is_named_by_id_number_or_unique_name) {

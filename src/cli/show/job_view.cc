@@ -108,7 +108,7 @@ std::string run_time_text(const v1::Job& job, Time now) {
   if (!job.has_started_at()) return "";
   const Time end = job.has_ended_at() ? from_proto(job.ended_at()) : now;
   const Duration span = end - from_proto(job.started_at());
-  return span < Duration{} ? "" : to_text(Duration{span.ns / 1'000'000'000 * 1'000'000'000});
+  return span < Duration{} ? "" : span_text(span);
 }
 
 std::string end_text(const v1::WorkerEnd& end) {
@@ -218,6 +218,13 @@ std::string age_text(Duration span) {
   if (s < 120 * 60) return std::to_string(s / 60) + "m";
   if (s < 48 * 3600) return std::to_string(s / 3600) + "h";
   return std::to_string(s / 86400) + "d";
+}
+
+std::string span_text(Duration span) {
+  const int64_t tenths = std::max<int64_t>(span.ns, 0) / 100'000'000;
+  if (tenths == 0) return "0s";
+  if (tenths < 10) return "0." + std::to_string(tenths) + "s";
+  return to_text(seconds(tenths / 10));
 }
 
 std::string age_of(const google::protobuf::Timestamp& then, Time now) {

@@ -16,6 +16,9 @@ std::string age_text(Duration span);
 /// The time that passed from `then` until `now`; "" if `then` is absent.
 std::string age_of(const google::protobuf::Timestamp& then, Time now);
 
+/// "0.4s", "12s", "1m 32s": a running time; a negative one is "0s".
+std::string span_text(Duration span);
+
 /// RETURNS: "2026-12-02 07:06:53" in UTC, "" if absent.
 std::string clock_text(const google::protobuf::Timestamp& time);
 

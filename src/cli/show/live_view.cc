@@ -22,10 +22,6 @@ std::string number_text(const char* format, double value) {
   return text;
 }
 
-std::string whole_seconds(Duration span) {
-  return to_text(Duration{std::max<int64_t>(span.ns, 0) / 1'000'000'000 * 1'000'000'000});
-}
-
 /// Between both texts as many blanks as fill `width`.
 std::string spread(const std::string& left, const std::string& right, size_t width) {
   const size_t used = display_width(left) + display_width(right);
@@ -113,7 +109,7 @@ std::string LiveView::time_left() const {
   }
   const double each = took.seconds() / static_cast<double>(steps);
   const double left = each * static_cast<double>(progress.total_steps() - progress.step());
-  return left < 1e7 ? "about " + whole_seconds(seconds(static_cast<int64_t>(left + 1))) + " left"
+  return left < 1e7 ? "about " + span_text(seconds(static_cast<int64_t>(left + 1))) + " left"
                     : "";
 }
 
@@ -125,7 +121,7 @@ std::string LiveView::head_line(const Console& console) const {
   if (!job_.reason().empty()) left += " (" + printable(job_.reason()) + ")";
   std::string right;
   if (job_.attempt() > 1) right = "attempt " + std::to_string(job_.attempt()) + "  ";
-  if (job_.has_started_at()) right += whole_seconds(run_time());
+  if (job_.has_started_at()) right += span_text(run_time());
   return spread(left, right, static_cast<size_t>(console.size().width));
 }
 

@@ -86,7 +86,7 @@ class RowAppender {
       known = content;
       news.rows.push_back(row);
     }
-    const TableStyle style{choice_.format == "wide", !choice_.no_headers && first_};
+    const TableStyle style{choice_.format == "wide", !choice_.no_headers && first_, &widths_};
     if (first_ || !news.rows.empty()) console_.out(table_text(news, style, console_));
     first_ = false;
   }
@@ -96,6 +96,7 @@ class RowAppender {
   const Console& console_;
   std::map<std::string, std::string> rows_;
   std::string last_;
+  std::vector<size_t> widths_;
   bool first_ = true;
 };
 

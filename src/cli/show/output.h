@@ -21,7 +21,7 @@ struct OutputChoice {
   bool watch = false;
   bool no_headers = false;
 
-  TableStyle style() const { return {format == "wide", !no_headers}; }
+  TableStyle style() const { return {format == "wide", !no_headers, nullptr}; }
   bool is_table() const { return format == "table" || format == "wide"; }
 };
 

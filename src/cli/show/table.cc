@@ -43,6 +43,13 @@ class TableWriter {
       widths_.push_back(width);
       shrinks.push_back(column.shrinks);
     }
+    if (style.widths != nullptr) {
+      style.widths->resize(widths_.size());
+      for (size_t i = 0; i < widths_.size(); ++i) {
+        widths_[i] = std::max(widths_[i], (*style.widths)[i]);
+      }
+      *style.widths = widths_;
+    }
     if (console.terminal && !widths_.empty()) {
       fit(widths_, shrinks, static_cast<size_t>(console.size().width));
     }

@@ -34,6 +34,9 @@ struct Table {
 struct TableStyle {
   bool wide = false;
   bool headers = true;
+  /// If set: no column is narrower than here, and the widths used are left here, so that rows
+  /// appended later stand below those before.
+  std::vector<size_t>* widths = nullptr;
 };
 
 /// RETURNS: the table as lines, each ended. Empty cells show as "-".

@@ -101,7 +101,8 @@ TEST(JobsTable, says_who_runs_where_and_who_waits_why) {
 TEST(JobsTable, shows_more_when_wide_and_no_head_when_asked) {
   const FakeTerminal terminal;
   EXPECT_EQ(
-      table_text(jobs_table(both_jobs(), terminal.console.now()), {true, false}, terminal.console),
+      table_text(jobs_table(both_jobs(), terminal.console.now()), {true, false, nullptr},
+                 terminal.console),
       "j12  gpt-small  ada    RUNNING   2/2    2  5m  default  0  2  61%  step 1,200  node1,node2\n"
       "j7   big        grace  PENDING  0/16  128  3h  -        0  0    -           -  "
       "(WaitingForDevices)\n");
@@ -252,6 +253,14 @@ TEST(Ages, have_one_unit) {
   EXPECT_EQ(age_text(hours(24 * 100)), "100d");
 }
 
+TEST(RunningTimes, are_exact_where_it_matters) {
+  EXPECT_EQ(span_text(seconds(-1)), "0s");
+  EXPECT_EQ(span_text(milliseconds(40)), "0s");
+  EXPECT_EQ(span_text(milliseconds(450)), "0.4s");
+  EXPECT_EQ(span_text(milliseconds(12'900)), "12s");
+  EXPECT_EQ(span_text(seconds(92)), "1m 32s");
+}
+
 TEST(Numbers, are_short_for_people) {
   EXPECT_EQ(short_number(999), "999");
   EXPECT_EQ(short_number(12'345), "12.3k");
@@ -397,7 +406,7 @@ TEST(TextWidth, counts_columns_not_bytes) {
   EXPECT_EQ(display_width("\033[32mab\033[0m"), 2U);
   EXPECT_EQ(shorten("稽古keiko", 6), "稽古k…");
   EXPECT_EQ(display_width("\xff\xfe"), 2U);
-  EXPECT_EQ(printable(std::string("a\x1b\x9f\x00", 4) + "é"), "a   é");
+  EXPECT_EQ(printable(std::string("a\x1b\x9f\x00", 4) + "é"), "a \xEF\xBF\xBD é");
 }
 
 }  // namespace

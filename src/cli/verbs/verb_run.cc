@@ -92,7 +92,10 @@ class StatusTeller {
     const std::string status = job.status() + " " + job.reason() + std::to_string(job.attempt());
     if (status == told_) return;
     told_ = status;
-    if (quiet_ || job.status() == "COMPLETED") return;
+    // How it ended is said once, by end_of_watch().
+    const bool ended =
+        job.status() == "COMPLETED" || job.status() == "FAILED" || job.status() == "CANCELLED";
+    if (quiet_ || ended) return;
     std::string line = job.id() + " " + job.status();
     if (!job.reason().empty()) line += " (" + job.reason() + ")";
     if (!job.message().empty()) line += ": " + job.message();
