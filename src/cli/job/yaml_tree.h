@@ -10,7 +10,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 namespace keiko::cli {
@@ -28,14 +27,21 @@ struct Mark {
 
 enum class YamlKind { kNull, kScalar, kList, kMap };
 
+struct YamlEntry;
+
 /// One node. Aliases are copies of what they stand for, marked where the alias stands.
 struct YamlNode {
   YamlKind kind = YamlKind::kNull;
   Mark mark;
-  bool quoted = false;  ///< a scalar in quotes is text, whatever it looks like
-  std::string text;     ///< of a scalar
-  std::vector<YamlNode> items;                            ///< of a list
-  std::vector<std::pair<YamlNode, YamlNode>> entries;     ///< of a map, in the file's order
+  bool quoted = false;             ///< a scalar in quotes is text, whatever it looks like
+  std::string text;                ///< of a scalar
+  std::vector<YamlNode> items;     ///< of a list
+  std::vector<YamlEntry> entries;  ///< of a map, in the file's order
+};
+
+struct YamlEntry {
+  YamlNode key;
+  YamlNode value;
 };
 
 /// Something wrong with a document, and where.
