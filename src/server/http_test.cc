@@ -3,8 +3,8 @@
 
 #include <fstream>
 
-#include "server/test_agent.h"
-#include "server/test_http.h"
+#include "server/testing/test_agent.h"
+#include "server/testing/test_http.h"
 
 namespace keiko::server {
 namespace {

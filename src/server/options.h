@@ -21,9 +21,9 @@ struct LoopOptions {
   Duration read_slice = milliseconds(5);
   /// With a queue that never empties the scheduler still gets a turn this often.
   Duration schedule_at_least = milliseconds(100);
-  /// A pass that took long is followed by a pause of so many times its length, up to a second: a long
-  /// line makes passes dear, and submits, heartbeats and reads need the loop meanwhile. Passes of an
-  /// ordinary length are not held up by it: 1 ms asks for 4 ms.
+  /// A pass that took long is followed by a pause of so many times its length, up to a second: a
+  /// long line makes passes dear, and submits, heartbeats and reads need the loop meanwhile. Passes
+  /// of an ordinary length are not held up by it: 1 ms asks for 4 ms.
   int pass_rest = 4;
   /// After an append that failed for want of space: first pause before commands are tried again;
   /// doubles up to the maximum.

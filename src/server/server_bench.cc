@@ -17,7 +17,7 @@
 
 #include "base/log.h"
 #include "base/prng.h"
-#include "server/test_server.h"
+#include "server/testing/test_server.h"
 
 namespace keiko::server {
 namespace {

@@ -1,8 +1,8 @@
 // The server over real gRPC: clients, agents, restarts, bad days.
 #include "server/server.h"
 
-#include "server/test_agent.h"
-#include "server/test_http.h"
+#include "server/testing/test_agent.h"
+#include "server/testing/test_http.h"
 
 namespace keiko::server {
 namespace {

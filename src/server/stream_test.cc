@@ -6,7 +6,7 @@
 #include <grpcpp/security/credentials.h>
 
 #include "keiko/v1/cluster.grpc.pb.h"
-#include "server/test_agent.h"
+#include "server/testing/test_agent.h"
 
 namespace keiko::server {
 namespace {

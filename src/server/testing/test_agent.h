@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "server/test_server.h"
+#include "server/testing/test_server.h"
 
 namespace keiko::server {
 
