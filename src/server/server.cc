@@ -64,8 +64,8 @@ Done run_server(const ServerOptions& options, Journal& journal, Clock& clock, Re
   ServerLoop loop(options.loop, journal, clock, std::move(recovery), probe);
   LogRelay relay(loop.agents(), options.streams, probe);
   loop.on_failure([&end](const Error& error) { end.fail(error); });
-  TRY(loop.start(relay));
   ClusterApi api(loop, options.version, term, clock.wall());
+  TRY(loop.start(relay));
   HttpGateway gateway(api, relay, probe, is_loopback(options.listen));
   const auto grpc = TRY(start_grpc_server(options, api, relay, probe));
   const auto http = TRY(start_http_server(options, gateway));

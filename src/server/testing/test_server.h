@@ -97,7 +97,7 @@ class TestServer {
   }
   const ServerAddresses& addresses() const { return addresses_; }
   std::unique_ptr<Client> client() {
-    return make_client({addresses_.grpc, seconds(10), seconds(3)});
+    return make_client({addresses_.grpc, seconds(60), seconds(10)});
   }
 
  private:
