@@ -108,8 +108,10 @@ class JobEndsChecker final : public Checker {
 
   void at_end(const Outcome& outcome) override {
     for (const auto& [id, job] : outcome.state->jobs) {
-      if (job.status == JobStatus::kCompleted || outcome.state->active.contains(id)) continue;
-      if (job.reason == Reason::kNone || job.message.empty()) {
+      if (job.status == JobStatus::kCompleted) continue;
+      // A job that is placed says where it stands; it needs no reason for not running.
+      const bool placed = outcome.state->active.contains(id);
+      if (job.message.empty() || (!placed && job.reason == Reason::kNone)) {
         violated(to_text(id) + " is " + to_text(job.status) + " and does not say why");
       }
     }

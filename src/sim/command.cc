@@ -158,7 +158,7 @@ int scenarios(const std::vector<std::string>& arguments) {
   return failed == 0 ? 0 : 1;
 }
 
-/// A dump is length-prefixed records, as `keiko journal dump` writes them.
+/// A dump is journal records, each with its length in front as a varint.
 int replay(const std::string& path) {
   const Result<std::string> bytes = read_file(path);
   if (!bytes.ok()) return usage(bytes.error().message);

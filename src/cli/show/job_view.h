@@ -32,7 +32,7 @@ Table jobs_table(const google::protobuf::RepeatedPtrField<v1::Job>& jobs, Time n
 /// All about one job, for a person.
 std::string job_page(const v1::Job& job, const Console& console);
 
-/// Why it waits, until when, what would help.
+/// Why it waits, what would help.
 std::string verdict_page(const v1::Job& job, const v1::Verdict& verdict, const Console& console);
 
 /// "██████▌   63%": a bar `width` columns wide, without the number. `part` is 0 to 1.

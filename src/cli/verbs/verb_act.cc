@@ -95,7 +95,7 @@ Verb verb_cancel() {
 }
 Verb verb_hold() {
   return job_verb("hold", "Keep jobs from running until they are released",
-                  "A job that runs is stopped and goes on from its last checkpoint when released.");
+                  "A job that runs cannot be held: requeue it first, then hold it.");
 }
 Verb verb_release() { return job_verb("release", "Let held jobs run again", ""); }
 Verb verb_requeue() {

@@ -1,4 +1,4 @@
-// keiko why: why a job waits, until when, and what would help.
+// keiko why: why a job waits, and what would help.
 #include <memory>
 
 #include "cli/show/job_view.h"

@@ -18,6 +18,8 @@ int64_t class_strength(LinkKind kind) {
   return 0;
 }
 
+/// The bandwidth between each two devices of a node in MB/s: the link's own figure, else its kind's
+/// class, else that of the system bus.
 class LinkMatrix {
  public:
   explicit LinkMatrix(const NodeSpec& node) : count_(node.devices.size()) {
@@ -86,10 +88,6 @@ std::vector<int32_t> grow_from(const LinkMatrix& links, const std::vector<int32_
 }
 
 }  // namespace
-
-int64_t link_strength(const NodeSpec& node, int32_t a, int32_t b) {
-  return LinkMatrix(node).at(a, b);
-}
 
 std::vector<int32_t> choose_devices(const Slot& slot, const Shape& shape, const std::string& kind,
                                     int32_t count) {

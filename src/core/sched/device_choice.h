@@ -7,10 +7,6 @@
 
 namespace keiko::sched {
 
-/// RETURNS: the bandwidth between two devices of a node in MB/s: the link's own figure, else its
-/// kind's class, else that of the system bus.
-int64_t link_strength(const NodeSpec& node, int32_t a, int32_t b);
-
 /// Chooses `count` free devices of `kind` that match `shape`.
 /// The score of a set is the strength of the links inside it less half of the links cut to devices
 /// that stay free; greedy from every start, which is exact for cliques and pairs.

@@ -29,13 +29,38 @@ bool device_matches(const Device& device, const Shape& shape, const std::string&
   return device.kind == kind && device.memory >= shape.device_memory;
 }
 
+namespace {
+
+/// RETURNS: the first label that the node lacks, as "key=value"; empty if it has them all.
+std::string missing_label(const NodeSpec& node, const Shape& shape) {
+  for (const auto& [key, value] : shape.labels) {
+    const auto found = node.labels.find(key);
+    if (found == node.labels.end() || found->second != value) return key + "=" + value;
+  }
+  return {};
+}
+
+}  // namespace
+
+int32_t capacity_when_empty(const Slot& slot, const Shape& shape, const std::string& kind) {
+  const NodeSpec& node = slot.node->spec;
+  if (!missing_label(node, shape).empty()) return 0;
+  int64_t fits = kMaxWorkers;
+  if (shape.cpu_milli > 0) fits = std::min(fits, node.cpu_milli / shape.cpu_milli);
+  if (shape.memory.count > 0) fits = std::min(fits, node.memory.count / shape.memory.count);
+  if (shape.devices > 0) {
+    const auto matching = std::count_if(
+        node.devices.begin(), node.devices.end(),
+        [&](const Device& device) { return device_matches(device, shape, kind); });
+    fits = std::min<int64_t>(fits, matching / shape.devices);
+  }
+  return static_cast<int32_t>(fits);
+}
+
 std::string node_refusal(const Slot& slot, const Shape& shape) {
   const NodeState& node = *slot.node;
-  for (const auto& [key, value] : shape.labels) {
-    const auto found = node.spec.labels.find(key);
-    if (found == node.spec.labels.end() || found->second != value)
-      return "label " + key + "=" + value;
-  }
+  const std::string label = missing_label(node.spec, shape);
+  if (!label.empty()) return "label " + label;
   if (node.lost) return "node is LOST";
   if (node.draining) return "node is DRAINING";
   if (node.cordoned) return "node is CORDONED";

@@ -72,6 +72,10 @@ class PoolView {
 /// RETURNS: whether a device satisfies the shape and is of `kind`.
 bool device_matches(const Device& device, const Shape& shape, const std::string& kind);
 
+/// RETURNS: how many workers of the shape, on devices of `kind` alone, the node could hold if
+/// nothing ran on it and it took work; 0 if it lacks a label.
+int32_t capacity_when_empty(const Slot& slot, const Shape& shape, const std::string& kind);
+
 /// RETURNS: the name of the first clause that the node fails by its nature or duty, empty if it
 /// passes: label, lost, cordoned, draining, avoided, excluded.
 std::string node_refusal(const Slot& slot, const Shape& shape);

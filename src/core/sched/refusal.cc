@@ -67,24 +67,6 @@ std::string miss_text(const Slot& slot, const Need& need) {
   return slot.node->spec.name + " has " + has;
 }
 
-int64_t workers_when_empty(const Slot& slot, const Shape& shape, const std::string& kind) {
-  const NodeSpec& node = slot.node->spec;
-  for (const auto& [key, value] : shape.labels) {
-    const auto found = node.labels.find(key);
-    if (found == node.labels.end() || found->second != value) return 0;
-  }
-  int64_t fits = kMaxWorkers;
-  if (shape.cpu_milli > 0) fits = std::min(fits, node.cpu_milli / shape.cpu_milli);
-  if (shape.memory.count > 0) fits = std::min(fits, node.memory.count / shape.memory.count);
-  if (shape.devices > 0) {
-    const auto matching = std::count_if(
-        node.devices.begin(), node.devices.end(),
-        [&](const Device& device) { return device_matches(device, shape, kind); });
-    fits = std::min<int64_t>(fits, matching / shape.devices);
-  }
-  return fits;
-}
-
 }  // namespace
 
 std::string ask_text(const JobSpec& spec) {
@@ -134,7 +116,7 @@ Room room_for(const PoolView& pool, const Shape& shape, bool one_node, bool empt
   for (const std::string& kind : pool.kinds_for(shape)) {
     int64_t total = 0;
     for (size_t i = 0; i < pool.slots().size(); ++i) {
-      const int64_t here = empty ? workers_when_empty(pool.slots()[i], shape, kind)
+      const int64_t here = empty ? capacity_when_empty(pool.slots()[i], shape, kind)
                                  : pool.capacity(i, shape, kind);
       total = one_node ? std::max(total, here) : total + here;
     }

@@ -133,22 +133,6 @@ std::string why_there(const PoolView& pool, const std::vector<Share>& shares, co
   return text;
 }
 
-/// The most workers that a node could hold if nothing ran on it.
-int32_t empty_capacity(const Slot& slot, const Shape& shape, const std::string& kind) {
-  if (!node_refusal(slot, shape).empty()) return 0;
-  const NodeSpec& node = slot.node->spec;
-  int64_t fits = kMaxWorkers;
-  if (shape.cpu_milli > 0) fits = std::min(fits, node.cpu_milli / shape.cpu_milli);
-  if (shape.memory.count > 0) fits = std::min(fits, node.memory.count / shape.memory.count);
-  if (shape.devices > 0) {
-    const auto matching = std::count_if(
-        node.devices.begin(), node.devices.end(),
-        [&](const Device& device) { return device_matches(device, shape, kind); });
-    fits = std::min<int64_t>(fits, matching / shape.devices);
-  }
-  return static_cast<int32_t>(fits);
-}
-
 class BestFitPolicy final : public PlacePolicy {
  public:
   std::optional<JobPlan> place(PoolView& pool, const JobState& job) const override {
@@ -171,9 +155,11 @@ class BestFitPolicy final : public PlacePolicy {
       std::vector<std::tuple<int64_t, int32_t, size_t>> nodes;  // -free now, -fit when empty, slot
       for (size_t i = 0; i < pool.slots().size(); ++i) {
         if (pool.slots()[i].reserved) continue;
-        const int32_t empty = empty_capacity(pool.slots()[i], shape, kind);
+        const Slot& slot = pool.slots()[i];
+        if (!node_refusal(slot, shape).empty()) continue;
+        const int32_t empty = capacity_when_empty(slot, shape, kind);
         const int32_t least = job.spec.one_node ? job.spec.workers : 1;
-        if (empty >= least) nodes.emplace_back(-left_over(pool.slots()[i], shape, 0), -empty, i);
+        if (empty >= least) nodes.emplace_back(-left_over(slot, shape, 0), -empty, i);
       }
       std::sort(nodes.begin(), nodes.end());
       int64_t total = 0;
