@@ -19,6 +19,14 @@ struct Device {
   int32_t numa_node = 0;
   Bytes memory;
   std::string pci_address;  ///< "0000:3b:00.0", empty for CPU slots
+  std::string parent_uuid;  ///< the GPU that a MIG slice is part of; empty for a whole device
+  std::string mig_profile;  ///< "1g.10gb", empty for a whole device
+  std::string product;      ///< the vendor's full name, "NVIDIA H100 80GB HBM3"
+  std::string architecture;  ///< "hopper", "ampere"; empty if the vendor names none
+  std::string driver_version;
+  int64_t host_megabytes_per_s = 0;  ///< per direction, what its slot gives in health; 0: unknown
+  /// What a worker must be able to open to use it: "/dev/nvidia3" and its like.
+  std::vector<std::string> files;
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "uuid", s.uuid);
@@ -28,6 +36,13 @@ struct Device {
     v(5, "numa_node", s.numa_node);
     v(6, "memory", s.memory);
     v(7, "pci_address", s.pci_address);
+    v(8, "parent_uuid", s.parent_uuid);
+    v(9, "mig_profile", s.mig_profile);
+    v(10, "product", s.product);
+    v(11, "architecture", s.architecture);
+    v(12, "driver_version", s.driver_version);
+    v(13, "host_megabytes_per_s", s.host_megabytes_per_s);
+    v(14, "files", s.files);
   }
   friend bool operator==(const Device&, const Device&) = default;
 };
@@ -50,6 +65,7 @@ struct Link {
   LinkKind kind = LinkKind::kSystem;
   int64_t megabytes_per_s = 0;  ///< per direction; measured where known, else the kind's class
   Duration latency;
+  int64_t healthy_megabytes_per_s = 0;  ///< per direction, all its lanes up; 0: unknown
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "first", s.first);
@@ -57,6 +73,7 @@ struct Link {
     v(3, "kind", s.kind);
     v(4, "megabytes_per_s", s.megabytes_per_s);
     v(5, "latency", s.latency);
+    v(6, "healthy_megabytes_per_s", s.healthy_megabytes_per_s);
   }
   friend bool operator==(const Link&, const Link&) = default;
 };

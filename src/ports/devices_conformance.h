@@ -82,6 +82,7 @@ TEST_P(DevicesConformance, names_a_device_that_is_not_here) {
   ASSERT_FALSE(refused.ok());
   EXPECT_EQ(refused.error().code, Code::kNotFound);
   EXPECT_NE(refused.error().message.find("no-such-device"), std::string::npos);
+  EXPECT_EQ(devices_->processes("no-such-device").error().code, Code::kNotFound);
 }
 
 TEST_P(DevicesConformance, reads_every_device_in_order) {
@@ -90,6 +91,26 @@ TEST_P(DevicesConformance, reads_every_device_in_order) {
     for (const DeviceStats& stats : MUST(devices_->stats())) read.push_back(stats.uuid);
     EXPECT_EQ(read, uuids_);
   }
+}
+
+TEST_P(DevicesConformance, names_each_process_of_a_device_once_or_says_that_it_cannot) {
+  for (const std::string& uuid : uuids_) {
+    const auto processes = devices_->processes(uuid);
+    if (!processes.ok()) {
+      EXPECT_EQ(processes.error().code, Code::kUnimplemented) << processes.error().text();
+      continue;
+    }
+    int64_t last = 0;
+    for (const DeviceProcess& process : *processes) {
+      EXPECT_GT(process.pid, last) << "by pid, each once";
+      last = process.pid;
+    }
+  }
+}
+
+TEST_P(DevicesConformance, tells_each_fault_once) {
+  ASSERT_TRUE(devices_->faults().ok());
+  EXPECT_TRUE(MUST(devices_->faults()).empty()) << "nothing went wrong in between";
 }
 
 }  // namespace keiko

@@ -26,6 +26,17 @@ Result<std::vector<DeviceStats>> FakeDevices::stats() {
   return readings;
 }
 
+Result<std::vector<DeviceProcess>> FakeDevices::processes(const std::string& uuid) {
+  if (error_.code != Code::kOk) return error_;
+  TRY(check_device_here(inventory_, uuid));
+  return processes_[uuid];
+}
+
+Result<std::vector<DeviceFault>> FakeDevices::faults() {
+  if (error_.code != Code::kOk) return error_;
+  return std::exchange(faults_, {});
+}
+
 Inventory fake_inventory(int32_t count, Bytes memory) {
   Inventory inventory;
   for (int32_t i = 0; i < count; ++i) {

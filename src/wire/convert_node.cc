@@ -13,12 +13,31 @@ v1::Device to_proto(const Device& device) {
   out.set_numa_node(device.numa_node);
   out.set_memory(device.memory.count);
   out.set_pci_address(device.pci_address);
+  out.set_parent_uuid(device.parent_uuid);
+  out.set_mig_profile(device.mig_profile);
+  out.set_product(device.product);
+  out.set_architecture(device.architecture);
+  out.set_driver_version(device.driver_version);
+  out.set_host_megabytes_per_s(device.host_megabytes_per_s);
+  out.mutable_files()->Assign(device.files.begin(), device.files.end());
   return out;
 }
 
 Device from_proto(const v1::Device& in) {
-  return {in.uuid(),      in.kind(),          in.vendor(),     in.index(),
-          in.numa_node(), Bytes{in.memory()}, in.pci_address()};
+  return {in.uuid(),
+          in.kind(),
+          in.vendor(),
+          in.index(),
+          in.numa_node(),
+          Bytes{in.memory()},
+          in.pci_address(),
+          in.parent_uuid(),
+          in.mig_profile(),
+          in.product(),
+          in.architecture(),
+          in.driver_version(),
+          in.host_megabytes_per_s(),
+          {in.files().begin(), in.files().end()}};
 }
 
 v1::Link to_proto(const Link& link) {
@@ -28,6 +47,7 @@ v1::Link to_proto(const Link& link) {
   out.set_kind(to_text(link.kind));
   out.set_megabytes_per_s(link.megabytes_per_s);
   set_proto(*out.mutable_latency(), link.latency);
+  out.set_healthy_megabytes_per_s(link.healthy_megabytes_per_s);
   return out;
 }
 
@@ -38,6 +58,7 @@ Result<Link> from_proto(const v1::Link& in) {
   if (!in.kind().empty()) link.kind = TRY(parse_word(in.kind(), kLinkKinds, "links.kind"));
   link.megabytes_per_s = in.megabytes_per_s();
   link.latency = TRY(from_proto(in.latency(), "links.latency"));
+  link.healthy_megabytes_per_s = in.healthy_megabytes_per_s();
   return link;
 }
 

@@ -128,6 +128,12 @@ Result<std::map<std::string, std::string>> CpuDevices::visibility(
   return std::map<std::string, std::string>{{"KEIKO_VISIBLE_DEVICES", list}};
 }
 
+Result<std::vector<DeviceProcess>> CpuDevices::processes(const std::string& uuid) {
+  const Inventory inventory = TRY(fingerprint());
+  TRY(check_device_here(inventory, uuid));
+  return std::vector<DeviceProcess>{};
+}
+
 std::map<int32_t, CpuDevices::CoreTimes> CpuDevices::core_times() const {
   // "cpu3 user nice system idle iowait irq softirq steal ...", in ticks; proc(5).
   std::map<int32_t, CoreTimes> times;

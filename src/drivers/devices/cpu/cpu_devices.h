@@ -51,6 +51,12 @@ class CpuDevices : public Devices {
   /// whole machine "memory_available_bytes".
   Result<std::vector<DeviceStats>> stats() override;
 
+  /// Nobody: a slot is a share of the cores, which no process can hold after its end.
+  Result<std::vector<DeviceProcess>> processes(const std::string& uuid) override;
+
+  /// None: the kernel tells of no core that went wrong.
+  Result<std::vector<DeviceFault>> faults() override { return std::vector<DeviceFault>{}; }
+
  private:
   struct CoreTimes {
     int64_t busy = 0;
