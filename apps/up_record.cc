@@ -68,9 +68,14 @@ Done write_up_record(const std::string& state_dir, const UpRecord& record) {
                                    {"boot_id", process.identity.boot_id}});
   }
   const std::string path = record_path(state_dir);
-  std::ofstream(path + ".new") << object.dump(2) << "\n";
-  if (std::rename((path + ".new").c_str(), path.c_str()) == 0) return done();
-  return errno_error("write " + path, errno);
+  const std::string half = path + ".new";
+  std::ofstream out(half);
+  out << object.dump(2) << "\n" << std::flush;
+  // A full disk must not cost what the file says now: it is how the pool is found again.
+  if (out.good() && std::rename(half.c_str(), path.c_str()) == 0) return done();
+  const Error error = errno_error("write " + half, errno);
+  std::remove(half.c_str());
+  return error;
 }
 
 std::optional<ServerAddress> read_server_address(const std::string& state_dir) try {

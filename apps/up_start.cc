@@ -1,5 +1,6 @@
 // How a pool comes up, the server first: one that still lives from before is adopted if it is what
 // we would start now, else stopped, so that nothing runs twice.
+#include "cli/exit_code.h"
 #include "server/listening.h"
 #include "up_loop.h"
 #include "wire/client.h"
@@ -17,6 +18,15 @@ std::vector<std::string> server_argv(const UpOptions& options, const ServerAddre
   const int64_t http = known.pid != 0 ? port_of(known.http) : options.http_port;
   return {own_program(), "server", "--state", options.state_dir,
           "--grpc-port", std::to_string(grpc), "--http-port", std::to_string(http)};
+}
+
+/// What it refused will be refused the next time too, so scripts are not told to try again.
+Error server_ended(Child& server) {
+  const bool refused = server.bury() == "with exit code " + std::to_string(cli::kExitRefused);
+  return {refused ? Code::kFailedPrecondition : Code::kUnavailable,
+          "the server did not start; the end of " + server.log() + ":" +
+              last_lines(server.log(), 8),
+          {}};
 }
 
 }  // namespace
@@ -59,10 +69,7 @@ Done UpLoop::wait_for_server() {
       if (make_client({address_.grpc, seconds(2), seconds(2)})->get_version().ok()) return done();
     }
     const std::string log = children_[0].log();
-    if (!children_[0].lives()) {
-      return unavailable("the server did not start; the end of " + log + ":" +
-                         last_lines(log, 8));
-    }
+    if (!children_[0].lives()) return server_ended(children_[0]);
     if (steady_clock::now() > until) return deadline_exceeded("the server is silent; see " + log);
     wait(milliseconds(20));
   }

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the Debian packages of tools/packages.txt that are missing; `./dev setup` calls it.
 #
-# usage: tools/setup.sh [--quiet] [GROUP ...]     (default groups: build demo)
+# usage: tools/setup.sh [--quiet] [GROUP ...]     (default: build demo test)
 # Idempotent: with nothing missing it asks dpkg once and ends. --quiet is for `./dev build`: where
 # there is no dpkg it says nothing and lets CMake name what it cannot find.
 set -euo pipefail
@@ -10,7 +10,7 @@ cd "$(dirname "$0")/.."
 quiet=0
 [ "${1:-}" = --quiet ] && { quiet=1; shift; }
 groups=("$@")
-[ ${#groups[@]} -gt 0 ] || groups=(build demo)
+[ ${#groups[@]} -gt 0 ] || groups=(build demo test)
 
 packages_of() { # GROUP
   awk -v want="[$1]" '

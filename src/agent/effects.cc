@@ -15,6 +15,12 @@ void warn_unless(const Done& outcome, const char* event, const WorkerKey& key) {
                                          quote_text(outcome.error().text()));
 }
 
+/// Full disk, no free port, folder that is not ours: another node may do better.
+bool is_nodes_fault(const Error& error) {
+  return error.code == Code::kResourceExhausted || error.code == Code::kPermissionDenied ||
+         error.code == Code::kDataLoss;
+}
+
 }  // namespace
 
 // A message that cannot be sent is lost with its stream; the next session starts from a hello.
@@ -36,7 +42,8 @@ void AgentLoop::carry_out(const node::Spawn& effect) {
   WorkerReport report;
   report.key = launch.key;
   report.status = WorkerStatus::kEnded;
-  report.end.cause = EndCause::kStartFailed;
+  const bool nodes_fault = is_nodes_fault(started.error());
+  report.end.cause = nodes_fault ? EndCause::kNodeFailed : EndCause::kStartFailed;
   report.end.last_words = started.error().message;
   own_events_.push_back(node::WorkerChanged{std::move(report)});
 }

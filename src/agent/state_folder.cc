@@ -74,8 +74,9 @@ Result<StateFolder> StateFolder::open(const std::string& path) {
                        failed.value());
   }
   StateFolder folder(path);
-  TRY(folder.lock());
   TRY(folder.check_format());
+  TRY(folder.lock());
+  TRY(folder.mark_format());
   TRY(folder.load_instance());
   return folder;
 }
@@ -108,16 +109,22 @@ Done StateFolder::lock() {
   return done();
 }
 
+/// Before anything is written: a newer agent's folder stays as it is.
 Done StateFolder::check_format() const {
-  const std::string path = path_ + "/format";
-  const std::string text(trim(read_small(path)));
+  const std::string text(trim(read_small(path_ + "/format")));
   uint64_t format = 0;
   if (parse_digits(text, format) && format > kFormat) {
     return failed_precondition("the state directory " + path_ + " has format " + text +
                                ", this version knows up to " + std::to_string(kFormat) +
                                "; use the newer keiko that wrote it, or another folder");
   }
-  return format == kFormat ? done() : write_durably(path, std::to_string(kFormat) + "\n");
+  return done();
+}
+
+Done StateFolder::mark_format() const {
+  const std::string path = path_ + "/format";
+  const std::string text = std::to_string(kFormat);
+  return trim(read_small(path)) == text ? done() : write_durably(path, text + "\n");
 }
 
 Done StateFolder::load_instance() {

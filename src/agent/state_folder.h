@@ -30,6 +30,7 @@ class StateFolder {
   explicit StateFolder(std::string path) : path_(std::move(path)) {}
   Done lock();
   Done check_format() const;
+  Done mark_format() const;
   Done load_instance();
 
   std::string path_;

@@ -59,10 +59,16 @@ Error errno_error(std::string_view what, int error_number) {
     case ECONNRESET:
     case EPIPE: code = Code::kUnavailable; break;
     case ETIMEDOUT: code = Code::kDeadlineExceeded; break;
+    case ENOTDIR:
+    case EISDIR: code = Code::kFailedPrecondition; break;
     case EIO: code = Code::kDataLoss; break;
     default: break;
   }
-  return {code, std::string(what) + ": " + std::strerror(error_number), {}};
+  const bool full = error_number == ENOSPC || error_number == EDQUOT;
+  return {code,
+          std::string(what) + ": " + std::strerror(error_number) +
+              (full ? "; make room there" : ""),
+          {}};
 }
 
 void check_failed(const char* file, int line, const char* text) {

@@ -117,6 +117,7 @@ std::string to_text(EndCause cause) {
     case EndCause::kOutOfMemory: return "out_of_memory";
     case EndCause::kLeaseEnded: return "lease_ended";
     case EndCause::kVanished: return "vanished";
+    case EndCause::kNodeFailed: return "node_failed";
   }
   return "unknown";
 }

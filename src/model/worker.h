@@ -99,6 +99,7 @@ enum class EndCause : int {
   kOutOfMemory = 5,
   kLeaseEnded = 6,    ///< the agent stopped it since it could not renew its lease
   kVanished = 7,      ///< gone without a trace (reboot, state lost)
+  kNodeFailed = 8,    ///< never ran, as its node could not: disk full, no ports; see last_words
 };
 std::string to_text(EndCause cause);
 

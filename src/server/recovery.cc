@@ -25,6 +25,19 @@ Done apply_record(State& state, const JournalRecord& record) {
   return done();
 }
 
+/// Applies what stands in the journal after `out`.
+Done read_on(Journal& journal, Replayed& out) {
+  while (true) {
+    const std::vector<JournalRecord> page = TRY(journal.read(out.last_sequence + 1, kPage));
+    if (page.empty()) return done();
+    for (const JournalRecord& record : page) {
+      TRY(apply_record(out.state, record));
+      out.last_sequence = record.sequence;
+      ++out.records_since_snapshot;
+    }
+  }
+}
+
 }  // namespace
 
 Result<Replayed> replay(Journal& journal) {
@@ -34,22 +47,19 @@ Result<Replayed> replay(Journal& journal) {
     out.state = TRY(decode_state(snapshot->bytes));
     out.last_sequence = snapshot->sequence;
   }
-  while (true) {
-    const std::vector<JournalRecord> page = TRY(journal.read(out.last_sequence + 1, kPage));
-    if (page.empty()) break;
-    for (const JournalRecord& record : page) {
-      TRY(apply_record(out.state, record));
-      out.last_sequence = record.sequence;
-      ++out.records_since_snapshot;
-    }
-  }
+  TRY(read_on(journal, out));
   return out;
 }
 
 Result<Recovery> recover(Journal& journal) {
   Recovery recovery;
-  recovery.term = TRY(journal.acquire());
+  // Read before the first write: a journal that is damaged or a newer program's stays as it is.
   recovery.replayed = TRY(replay(journal));
+  recovery.term = TRY(journal.acquire());
+  // Another writer may have gone on meanwhile; from here on nobody does.
+  const Done caught_up = read_on(journal, recovery.replayed);
+  if (!caught_up.ok() && caught_up.error().code != Code::kOutOfRange) return caught_up.error();
+  if (!caught_up.ok()) recovery.replayed = TRY(replay(journal));  // it has stored a snapshot
   const Replayed& replayed = recovery.replayed;
   log_info("journal_replayed", "term=" + std::to_string(recovery.term.number) +
                                    " sequence=" + std::to_string(replayed.last_sequence) +

@@ -23,7 +23,8 @@ struct Recovery {
   Replayed replayed;
 };
 
-/// Becomes the journal's writer, then replays it. A clock for the server must not start before
+/// Replays the journal, then becomes its writer: one that cannot be read is left as it is.
+/// A clock for the server must not start before
 /// `replayed.state.now`. RETURNS: the errors of Journal::acquire() and replay().
 Result<Recovery> recover(Journal& journal);
 

@@ -39,7 +39,8 @@ inline constexpr std::array kWorkerStatuses{WorkerStatus::kStarting, WorkerStatu
                                             WorkerStatus::kStopping, WorkerStatus::kEnded};
 inline constexpr std::array kEndCauses{
     EndCause::kNone,        EndCause::kExited,      EndCause::kSignalled,  EndCause::kStopped,
-    EndCause::kStartFailed, EndCause::kOutOfMemory, EndCause::kLeaseEnded, EndCause::kVanished};
+    EndCause::kStartFailed, EndCause::kOutOfMemory, EndCause::kLeaseEnded, EndCause::kVanished,
+    EndCause::kNodeFailed};
 inline constexpr std::array kLinkKinds{LinkKind::kSystem, LinkKind::kNuma,  LinkKind::kPcie,
                                        LinkKind::kNvlink, LinkKind::kXgmi, LinkKind::kShared};
 

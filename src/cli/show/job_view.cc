@@ -137,18 +137,22 @@ void add_workers(const v1::Job& job, const Console& console, Page& page) {
   page.text(table_text(table, {}, console));
 }
 
+bool ended_well(const v1::Worker& worker) {
+  return worker.end().cause() == "exited" && worker.end().exit_code() == 0;
+}
+
+/// Of the first that failed; the others as a rule failed because of it. One that ended well has
+/// words only if its output was lost.
 void add_last_words(const v1::Job& job, Page& page) {
+  const v1::Worker* shown = nullptr;
   for (const v1::Worker& worker : job.workers()) {
     if (!worker.has_end() || worker.end().last_words().empty()) continue;
-    if (worker.end().exit_code() == 0 && worker.end().signal() == 0 &&
-        worker.end().cause() != "start_failed") {
-      continue;
-    }
-    page.heading("Last words of rank " + std::to_string(worker.rank()));
-    for (const std::string& line : split(trim(worker.end().last_words()), '\n')) {
-      page.text("  " + printable(line) + "\n");
-    }
-    return;  // the first that failed; the others as a rule failed because of it
+    if (shown == nullptr || (ended_well(*shown) && !ended_well(worker))) shown = &worker;
+  }
+  if (shown == nullptr) return;
+  page.heading("Last words of rank " + std::to_string(shown->rank()));
+  for (const std::string& line : split(trim(shown->end().last_words()), '\n')) {
+    page.text("  " + printable(line) + "\n");
   }
 }
 

@@ -19,6 +19,7 @@ Duration back_off(int32_t fault) {
 
 bool of_infrastructure(const WorkerEnd& end) {
   return end.cause == EndCause::kLeaseEnded || end.cause == EndCause::kVanished ||
+         end.cause == EndCause::kNodeFailed ||
          (end.cause == EndCause::kSignalled && end.signal == kSigkill);
 }
 
@@ -36,7 +37,8 @@ Reason reason_of(const WorkerEnd& end) {
   switch (end.cause) {
     case EndCause::kSignalled:
       return end.signal == kSigkill ? Reason::kWorkerKilled : Reason::kWorkerFailed;
-    case EndCause::kStartFailed: return Reason::kStartFailed;
+    case EndCause::kStartFailed:
+    case EndCause::kNodeFailed: return Reason::kStartFailed;
     case EndCause::kOutOfMemory: return Reason::kOutOfMemory;
     case EndCause::kLeaseEnded:
     case EndCause::kVanished: return Reason::kNodeLost;
@@ -50,7 +52,8 @@ std::string end_text(const WorkerEnd& end) {
     case EndCause::kSignalled:
       return (end.signal == kSigkill ? "was killed from outside (signal " : "died of (signal ") +
              std::to_string(end.signal) + ")";
-    case EndCause::kStartFailed: return "could not be started";
+    case EndCause::kStartFailed:
+    case EndCause::kNodeFailed: return "could not be started";
     case EndCause::kOutOfMemory: return "ran out of memory";
     case EndCause::kLeaseEnded: return "was lost with its node's lease";
     case EndCause::kVanished: return "vanished";

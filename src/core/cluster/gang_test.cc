@@ -271,6 +271,17 @@ TEST_F(Budgets, a_program_that_cannot_start_is_the_users_fault) {
   EXPECT_EQ(job().exit_code, 127);
 }
 
+TEST_F(Budgets, a_node_that_cannot_start_a_program_is_the_infrastructures_fault) {
+  JobSpec spec = job_spec(1, 1);
+  spec.restarts = 0;
+  job_ = pool_.submit(spec);
+  const NodeId first = job().workers[0].place.node;
+  end(0, EndCause::kNodeFailed);
+  EXPECT_EQ(job().attempt, 2);
+  EXPECT_EQ(job().infra_faults, 1);
+  EXPECT_NE(job().workers[0].place.node, first) << "another node may have room";
+}
+
 TEST_F(Budgets, infrastructure_has_its_own) {
   JobSpec spec = job_spec(1, 1);
   spec.restarts = 0;

@@ -40,15 +40,30 @@ Done sync_directory(const std::string& directory) {
   return done();
 }
 
-/// Makes the directory if needed and proves that it can be written.
-Done prepare_directory(const std::string& directory) {
-  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
-    return errno_error("make the state directory " + directory, errno);
-  }
-  if (access(directory.c_str(), R_OK | W_OK | X_OK) == 0) return done();
-  Error error = errno_error("write to the state directory " + directory, errno);
-  error.message += "; choose another directory or change its owner";
+Error with_remedy(Error error, const char* remedy) {
+  error.message += remedy;
   return error;
+}
+
+/// Makes the directory if needed and proves that it and what is in it can be written: SQLite alone
+/// would find out in the middle, and leave its files there.
+Done prepare_directory(const std::string& directory) {
+  constexpr const char* kRemedy = "; choose another directory or change its owner";
+  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    return with_remedy(errno_error("make the state directory " + directory, errno),
+                       "; its parent must be there and be yours, or choose another directory");
+  }
+  struct stat info{};
+  if (stat(directory.c_str(), &info) == 0 && !S_ISDIR(info.st_mode)) {
+    return failed_precondition("the state directory " + directory +
+                               " is a file; choose another directory");
+  }
+  if (access(directory.c_str(), R_OK | W_OK | X_OK) != 0) {
+    return with_remedy(errno_error("write to the state directory " + directory, errno), kRemedy);
+  }
+  const std::string file = directory + "/journal.db";
+  if (access(file.c_str(), R_OK | W_OK) == 0 || errno == ENOENT) return done();
+  return with_remedy(errno_error("write to " + file, errno), kRemedy);
 }
 
 bool is_out_of_space(int code, int system_errno) {

@@ -60,6 +60,11 @@ void LogPump::drain() {
   }
 }
 
+std::string LogPump::lost() const {
+  if (!dropping_) return {};
+  return "[keiko: output was dropped: " + why_ + "; it was for " + path_ + "]";
+}
+
 void LogPump::take(std::string_view bytes) {
   if (capped_) return;
   const int64_t room = limit_.count - written_;

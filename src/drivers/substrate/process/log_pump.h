@@ -39,6 +39,9 @@ class LogPump {
   /// Moves everything that is in the pipe, without waiting for more.
   void drain();
 
+  /// RETURNS: a sentence if the end of the output was dropped, so that the log itself cannot tell.
+  std::string lost() const;
+
   static constexpr int64_t kTurnBytes = 4 << 20;
 
  private:

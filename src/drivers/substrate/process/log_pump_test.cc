@@ -80,7 +80,7 @@ TEST(LogPump, fails_the_start_when_the_log_cannot_be_opened) {
   std::filesystem::create_directories(
       worker_paths(machine.options().state_dir, worker_key()).out);
   const ProcessState ended = machine.run(shell("true"));
-  EXPECT_EQ(ended.end.cause, EndCause::kStartFailed);
+  EXPECT_EQ(ended.end.cause, EndCause::kNodeFailed);
   EXPECT_NE(ended.end.last_words.find("cannot open the log"), std::string::npos);
 }
 
@@ -93,6 +93,8 @@ TEST(LogPump, lets_the_program_run_on_when_the_disk_is_full) {
     pump.drain();
   }
   EXPECT_GE(pump.fd(), 0);
+  EXPECT_EQ(pump.lost(),
+            "[keiko: output was dropped: No space left on device; it was for /dev/full]");
 }
 
 TEST(LogPump, lets_a_worker_fill_the_disk_and_still_tells_its_end) {
@@ -108,6 +110,9 @@ TEST(LogPump, lets_a_worker_fill_the_disk_and_still_tells_its_end) {
   EXPECT_EQ(ended.end.cause, EndCause::kExited) << ended.end.last_words;
   EXPECT_EQ(ended.end.exit_code, 0);
   EXPECT_LT(machine.out().size(), 1u << 20);
+  EXPECT_EQ(ended.end.last_words,
+            "[keiko: output was dropped: No space left on device; it was for " +
+                worker_paths(disk, worker_key()).out + "]");
   machine.close();
   EXPECT_EQ(umount2(disk.c_str(), MNT_DETACH), 0);
   machine.open();

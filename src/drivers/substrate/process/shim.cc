@@ -69,7 +69,7 @@ class Shim {
   void record_running();
   int record_end();
   WorkerEnd end_of_program() const;
-  int fail_start(const std::string& why);
+  bool fail_start(const std::string& why);
 
   std::string folder_;
   LaunchRecord launch_;
@@ -81,6 +81,7 @@ class Shim {
   Fd status_;              ///< open until the exec succeeded or failed
   std::string status_text_;
   std::string failure_;    ///< why the program could not be started
+  bool node_failed_ = false;  ///< ... through no fault of its own
   std::vector<LogPump> pumps_;
   pid_t program_ = 0;
   bool program_ended_ = false;
@@ -113,6 +114,7 @@ bool Shim::prepare() {
   auto launch = read_record<LaunchRecord>(folder_ + "/launch");
   if (!launch.ok()) {
     fail_start("the agent's order to start it cannot be read: " + launch.error().message);
+    record_end();
     return false;
   }
   launch_ = std::move(*launch);
@@ -133,12 +135,10 @@ bool Shim::start_program() {
   auto err = pumps_[1].open();
   int status[2];
   if (!out.ok() || !err.ok()) {
-    failure_ = out.ok() ? err.error().message : out.error().message;
-    return false;
+    return fail_start(out.ok() ? err.error().message : out.error().message);
   }
   if (pipe2(status, O_CLOEXEC) != 0) {
-    failure_ = std::string("cannot make a pipe: ") + std::strerror(errno);
-    return false;
+    return fail_start(std::string("cannot make a pipe: ") + std::strerror(errno));
   }
   status_ = Fd(status[0]);
   const Fd status_write(status[1]);
@@ -147,8 +147,7 @@ bool Shim::start_program() {
   if (program_ == 0) {
     become_program(launch_, scope_.cgroup, {out->get(), err->get(), status_write.get()});
   }
-  if (program_ < 0) failure_ = std::string("cannot fork: ") + std::strerror(errno);
-  return program_ > 0;
+  return program_ > 0 || fail_start(std::string("cannot fork: ") + std::strerror(errno));
 }
 
 /// The status pipe ends when the exec has succeeded, or the child has told why not.
@@ -267,7 +266,7 @@ void Shim::kill_what_is_left() {
 WorkerEnd Shim::end_of_program() const {
   WorkerEnd end;
   if (!failure_.empty()) {
-    end.cause = EndCause::kStartFailed;
+    end.cause = node_failed_ ? EndCause::kNodeFailed : EndCause::kStartFailed;
     end.last_words = failure_;
     return end;
   }
@@ -289,6 +288,9 @@ WorkerEnd Shim::end_of_program() const {
   end.user_cpu = to_duration(usage.ru_utime);
   end.max_rss = kibibytes(usage.ru_maxrss);
   if (end.signal != 0 || end.exit_code != 0) end.last_words = last_words(launch_.err);
+  for (const LogPump& pump : pumps_) {
+    if (!pump.lost().empty()) end.last_words += (end.last_words.empty() ? "" : "\n") + pump.lost();
+  }
   return end;
 }
 
@@ -305,9 +307,11 @@ int Shim::record_end() {
   return 1;
 }
 
-int Shim::fail_start(const std::string& why) {
+/// RETURNS: false, so that a caller can hand it on.
+bool Shim::fail_start(const std::string& why) {
   failure_ = why;
-  return record_end();
+  node_failed_ = true;
+  return false;
 }
 
 int Shim::run() {
