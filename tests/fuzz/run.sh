@@ -5,11 +5,13 @@
 # names what it needs, paths and patterns relative to the repository, flags for the linker:
 #
 #   // sources: src/base/*.cc src/model/*.cc
+#   // protos: job cluster            (of proto/keiko/v1, if it needs the contract's messages)
 #   // flags: -lyaml-cpp
 #
 # Files named *_test.cc and *_bench.cc are left out of patterns. The corpus grows under
-# build/fuzz/TARGET; tests/fuzz/seeds/TARGET, where it exists, is read too. A failing input is kept
-# under build/fuzz/TARGET/found, and the line that runs it again is printed.
+# build/fuzz/TARGET; tests/fuzz/seeds/TARGET and tests/fuzz/dictionaries/TARGET.dict, where they
+# exist, are read too. A failing input is kept under build/fuzz/TARGET/found, and the line that runs
+# it again is printed.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
@@ -31,8 +33,15 @@ sources=$(for pattern in $(head_line sources); do ls -d $pattern; done |
 
 out=build/fuzz/$target
 mkdir -p "$out/objects" "$out/corpus" "$out/found"
-options=(-std=c++20 -O1 -g -Isrc -fsanitize=address,undefined -fno-sanitize-recover=undefined)
+options=(-std=c++20 -O1 -g -Isrc -I"$out/proto" -fsanitize=address,undefined
+  -fno-sanitize-recover=undefined)
 if command -v ccache >/dev/null; then compiler="ccache $compiler"; fi
+
+mkdir -p "$out/proto"
+for name in $(head_line protos); do
+  protoc -Iproto --cpp_out="$out/proto" "proto/keiko/v1/$name.proto"
+  sources+=" $out/proto/keiko/v1/$name.pb.cc"
+done
 
 objects=()
 for source in $sources $main; do
@@ -48,11 +57,13 @@ scratch=$(mktemp -d /dev/shm/keiko_fuzz_XXXXXX 2>/dev/null || mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 export TMPDIR=$scratch
 
+more=()
+[ -f "tests/fuzz/dictionaries/$target.dict" ] && more=("-dict=tests/fuzz/dictionaries/$target.dict")
 seeds=()
 [ -d "tests/fuzz/seeds/$target" ] && seeds=("tests/fuzz/seeds/$target")
 status=0
 "$out/fuzz" -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
-  -artifact_prefix="$out/found/" "$out/corpus" "${seeds[@]}" 2>"$out/log" || status=$?
+  -artifact_prefix="$out/found/" "${more[@]}" "$out/corpus" "${seeds[@]}" 2>"$out/log" || status=$?
 grep -E '^stat::|^Done|ERROR|SUMMARY|Test unit' "$out/log" || true
 if [ $status -ne 0 ]; then
   tail -40 "$out/log"
