@@ -222,8 +222,8 @@ class UpDisk(DiskTest):
         return {row["name"]: row["pid"] for row in told["processes"]} if told["ready"] else None
 
     def test_an_agent_is_started_again_and_the_record_of_the_pool_is_not_lost(self):
-        up = self.pool.launch("up", ["up", "--state", self.pool.state, "--grpc-port", self.pool.grpc,
-                                     "--http-port", self.pool.http])
+        up = self.pool.launch("up", ["up", "--state", self.pool.state, "--grpc-port",
+                                     self.pool.grpc, "--http-port", self.pool.http])
         before = wait_until(self.record, 30, "the pool is up")
         self.disk.fill()
         os.kill(before["node1"], signal.SIGKILL)

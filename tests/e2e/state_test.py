@@ -1,5 +1,6 @@
 """State directories that a server or an agent cannot use: of a newer version, damaged, not
-writable, not a directory. Each is refused with the place and what to do, and nothing on disk is changed."""
+writable, not a directory. Each is refused with the place and what to do, and nothing on disk is
+changed."""
 import contextlib
 import hashlib
 import os
