@@ -12,6 +12,7 @@
 #include "base/id.h"
 #include "core/state/event.h"
 #include "sim/scenario.h"
+#include "sim/scenario_json.h"
 #include "sim/swarm.h"
 
 namespace keiko::sim {
@@ -21,6 +22,7 @@ constexpr const char* kUsage =
     "usage: keiko sim --seeds N [--first S] [--also FILE]   run a swarm of seeds\n"
     "       keiko sim --seed S [--trace]                    run one seed\n"
     "       keiko sim scenario FILE... [--update] [--trace] run scenario files\n"
+    "       keiko sim scenario FILE... --json               print them parsed, one a line\n"
     "       keiko sim replay FILE                           replay a journal dump, print its "
     "digest\n";
 
@@ -109,8 +111,15 @@ void print_difference(const std::string& expected, const std::string& got) {
   }
 }
 
-/// RETURNS: whether the scenario holds (or was updated).
-bool one_scenario(const std::string& path, bool update, bool trace) {
+/// What to do with scenario files.
+struct ScenarioUse {
+  bool update = false;
+  bool trace = false;
+  bool json = false;
+};
+
+/// RETURNS: whether the scenario holds (or was updated, or could be printed).
+bool one_scenario(const std::string& path, const ScenarioUse& use) {
   const Result<std::string> text = read_file(path);
   if (!text.ok()) {
     std::fprintf(stderr, "%s\n", text.error().message.c_str());
@@ -121,12 +130,16 @@ bool one_scenario(const std::string& path, bool update, bool trace) {
     std::fprintf(stderr, "%s: %s\n", path.c_str(), scenario.error().text().c_str());
     return false;
   }
-  scenario->options.trace = trace;
+  if (use.json) {
+    std::printf("%s\n", to_json(*scenario, path).c_str());
+    return true;
+  }
+  scenario->options.trace = use.trace;
   const ScenarioReport report = run_scenario(*scenario);
   for (const std::string& failure : report.failures) {
     std::printf("%s: %s\n", path.c_str(), failure.c_str());
   }
-  if (update && report.failures.empty()) {
+  if (use.update && report.failures.empty()) {
     std::ofstream(path, std::ios::binary) << updated(*scenario, report);
     return true;
   }
@@ -139,21 +152,23 @@ bool one_scenario(const std::string& path, bool update, bool trace) {
 }
 
 int scenarios(const std::vector<std::string>& arguments) {
-  bool update = false;
-  bool trace = false;
+  ScenarioUse use;
   std::vector<std::string> files;
   for (size_t i = 1; i < arguments.size(); ++i) {
     if (arguments[i] == "--update") {
-      update = true;
+      use.update = true;
     } else if (arguments[i] == "--trace") {
-      trace = true;
+      use.trace = true;
+    } else if (arguments[i] == "--json") {
+      use.json = true;
     } else {
       files.push_back(arguments[i]);
     }
   }
   if (files.empty()) return usage("scenario needs a file");
   size_t failed = 0;
-  for (const std::string& file : files) failed += one_scenario(file, update, trace) ? 0 : 1;
+  for (const std::string& file : files) failed += one_scenario(file, use) ? 0 : 1;
+  if (use.json) return failed == 0 ? 0 : 1;
   std::printf("%zu passed, %zu failed\n", files.size() - failed, failed);
   return failed == 0 ? 0 : 1;
 }

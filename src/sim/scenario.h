@@ -15,6 +15,9 @@
 // [attempts=K] [reason=R] [exit=C], expect-node N STATUS.
 // Job keys: workers devices cpu memory priority restarts infra_restarts grace time_limit one_node
 // and those of sim/program.h. Parsing is strict; errors name the line.
+//
+// The same file runs against real processes, too (tests/e2e/scenario_test.py), unless it says
+// `clock virtual WHY`.
 #pragma once
 
 #include <map>
@@ -39,7 +42,8 @@ struct Scenario {
   std::map<std::string, JobSpec> jobs;
   std::vector<ScenarioStep> steps;
   Duration end = seconds(60);
-  bool virtual_only = false;       ///< "clock virtual": no sense against real processes
+  bool virtual_only = false;       ///< "clock virtual WHY": no sense against real processes
+  std::string virtual_because;     ///< the reason
   std::string head;                ///< everything above the line of dashes, for --update
   std::string expected;            ///< the trace below it
 };

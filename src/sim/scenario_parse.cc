@@ -104,7 +104,11 @@ Done parse_line(Scenario& scenario, const std::vector<std::string>& words, int l
   if (words[0] == "cluster") return parse_cluster(scenario, words, line);
   if (words[0] == "job") return parse_job(scenario, words, line);
   if (words[0] == "clock") {
-    scenario.virtual_only = words.size() == 2 && words[1] == "virtual";
+    if (words.size() < 3 || words[1] != "virtual") {
+      return at_line(line, "write `clock virtual WHY`: why real processes cannot run it");
+    }
+    scenario.virtual_only = true;
+    scenario.virtual_because = join({words.begin() + 2, words.end()}, " ");
     return done();
   }
   if (words[0] == "end" && words.size() == 2) {

@@ -156,8 +156,14 @@ class ScenarioRun {
     };
     compare("status", wanted, to_text(job.status));
     compare("attempts", value_of(step.words, "attempts"), std::to_string(job.attempt));
-    compare("reason", value_of(step.words, "reason"), to_text(job.reason));
+    compare("reason", value_of(step.words, "reason"), to_text(reason_told(job)));
     compare("exit code", value_of(step.words, "exit"), std::to_string(job.exit_code));
+  }
+
+  /// As clients see it: of a job that waits, why it waits.
+  Reason reason_told(const JobState& job) {
+    const Verdict* verdict = world_.server().brain().verdict_of(job.id);
+    return job.status == JobStatus::kPending && verdict != nullptr ? verdict->reason : job.reason;
   }
 
   void expect_node(const ScenarioStep& step, const std::string& name) {

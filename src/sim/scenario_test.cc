@@ -1,10 +1,13 @@
 #include "sim/scenario.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+
+#include "sim/scenario_json.h"
 
 namespace keiko::sim {
 namespace {
@@ -53,6 +56,31 @@ TEST(Scenarios, a_word_that_is_not_understood_names_its_line) {
   EXPECT_EQ(error_of("cluster size=3\n").where, "line 1");
   EXPECT_EQ(error_of("\njob a runs=5s\n").where, "line 2");
   EXPECT_EQ(error_of("job a workers=0\n").where, "line 1");
+  EXPECT_EQ(error_of("clock virtual\n").where, "line 1") << "the reason is missing";
+}
+
+TEST(Scenarios, the_reason_of_a_job_that_waits_is_why_it_waits_as_clients_see_it) {
+  const Scenario scenario = MUST(parse_scenario(
+      "cluster nodes=1 devices=1\njob a run=5s\nat 1s submit a\nat 3s crash machine n1\n"
+      "at 30s expect a PENDING reason=WaitingForDevices\nend 31s\n"));
+  EXPECT_THAT(run_scenario(scenario).failures, testing::IsEmpty());
+}
+
+TEST(Scenarios, json_says_all_that_a_runner_of_real_processes_needs) {
+  const Scenario scenario = MUST(parse_scenario(
+      "# Title.\nclock virtual too long for real\ncluster nodes=1 devices=2\n"
+      "job a workers=2 run=5s exit=3 restarts=1\nat 1500ms kill a rank=1\nend 8s\n----\n"
+      "    2.001 server: job_submitted job=j1 name=a\n"));
+  const std::string json = to_json(scenario, "x.txt");
+  for (const char* part :
+       {R"("file":"x.txt")", R"("title":"Title.")", R"("virtual_only":true)",
+        R"("virtual_because":"too long for real")", R"("devices":2)", R"("name":"n1")",
+        R"("workers":2)", R"("restarts":1)", R"("run_ms":5000)", R"("exit_code":3)",
+        R"({"at_ms":1500,"line":5,"words":["kill","a","rank=1"]})", R"("end_ms":8000)",
+        R"({"at":"2.001","line":8,"name":"job_submitted","text":"job=j1 name=a",)"
+        R"("who":"server"})"}) {
+    EXPECT_THAT(json, testing::HasSubstr(part));
+  }
 }
 
 TEST(Scenarios, update_keeps_the_head_and_replaces_the_trace) {

@@ -1,7 +1,6 @@
 #include "sim/world.h"
 
 namespace keiko::sim {
-namespace {
 
 NodeSpec machine_spec(int32_t index, const SimOptions& options) {
   NodeSpec spec;
@@ -23,8 +22,6 @@ NodeSpec machine_spec(int32_t index, const SimOptions& options) {
   }
   return spec;
 }
-
-}  // namespace
 
 World::World(const SimOptions& options, Trace& trace)
     : options_(options),

@@ -19,6 +19,9 @@
 
 namespace keiko::sim {
 
+/// RETURNS: machine `index` (from 0) of a run with these options.
+NodeSpec machine_spec(int32_t index, const SimOptions& options);
+
 class World {
  public:
   World(const SimOptions& options, Trace& trace);
