@@ -1,8 +1,10 @@
 """A pool whose server and agents a test starts one by one, each with a disk, a clock or a user of
 its own; and a disk of a few megabytes that can be filled."""
+import ctypes
 import json
 import os
 import subprocess
+import tempfile
 import unittest
 import urllib.error
 import urllib.request
@@ -141,15 +143,26 @@ class PartsTest(unittest.TestCase):
         self.pool.close(check=not failed)
 
 
+def mount(path, options=""):
+    """Mounts a file system in memory on `path`; not by mount(8), which wants uid 0. Raises OSError."""
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.mount(b"keiko", os.fsencode(path), b"tmpfs", 0, options.encode()) != 0:
+        raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(path))
+
+
+def unmount(path):
+    mnt_detach = 2
+    ctypes.CDLL(None).umount2(os.fsencode(path), mnt_detach)
+
+
 class SmallDisk:
     """A file system of `size` in memory, seen by this process and its children alone.
-    REQUIRES: a mount namespace of our own, see enter_mount_namespace()."""
+    REQUIRES: enter_mount_namespace() has returned None."""
 
     def __init__(self, path, size="3m"):
         self.path, self.filler = Path(path), Path(path, "filler")
         self.path.mkdir(parents=True)
-        subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={size},mode=755", "keiko", path],
-                       check=True)
+        mount(path, f"size={size},mode=755")
 
     def fill(self):
         """Takes all that is left, to the last block."""
@@ -165,19 +178,24 @@ class SmallDisk:
         self.filler.unlink()
 
     def close(self):
-        subprocess.run(["umount", "-l", self.path], check=True)
+        unmount(self.path)
 
 
 def enter_mount_namespace(argv):
-    """Runs this program again in a mount namespace, as root or as a user who may have one; in it,
-    returns. RETURNS: why that is not possible, or None."""
-    if os.environ.get("KEIKO_E2E_MOUNTS") == str(os.getpid()):
-        return None
-    flags = "-m" if os.getuid() == 0 else "-Urm"
-    probe = subprocess.run(["unshare", flags, "mount", "-t", "tmpfs", "keiko", "/mnt"], text=True,
-                           capture_output=True)
-    if probe.returncode != 0:
-        return f"unshare {flags} cannot mount here: {probe.stderr.strip()}"
-    os.environ["KEIKO_E2E_MOUNTS"] = str(os.getpid())  # exec keeps the pid
-    os.execvp("unshare", ["unshare", flags, *argv])
+    """Runs this program again in a mount namespace of its own, as root or as a user who may have
+    one; in it, returns. RETURNS: why that is not possible, or None."""
+    if os.environ.get("KEIKO_E2E_MOUNTS") != str(os.getpid()):
+        # The user stays who he is: what keiko keeps in /tmp has the uid in its name.
+        flags = ["-m"] if os.getuid() == 0 else ["-Um", "--map-current-user", "--keep-caps"]
+        probe = subprocess.run(["unshare", *flags, "true"], text=True, capture_output=True)
+        if probe.returncode != 0:
+            return probe.stderr.strip()
+        os.environ["KEIKO_E2E_MOUNTS"] = str(os.getpid())  # exec keeps the pid
+        os.execvp("unshare", ["unshare", *flags, *argv])
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            mount(folder)
+        except OSError as refused:
+            return f"a disk cannot be mounted here: {refused}"
+        unmount(folder)
     return None

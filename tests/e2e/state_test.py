@@ -137,11 +137,12 @@ class ServerState(StateTest):
                                    "owner")
 
     def test_one_that_may_not_be_made_is_named(self):
-        os.chmod(self.pool.folder, 0o555)
-        self.addCleanup(os.chmod, self.pool.folder, 0o755)
-        self.check_refused(self.refused_as_nobody("server", self.pool.state), 4, self.pool.state,
+        os.chmod(self.pool.folder, 0o755)
+        os.mkdir(self.path("closed"), 0o555)
+        state = self.path("closed", "state")
+        self.check_refused(self.refused_as_nobody("server", state), 4, state,
                            "Permission denied; its parent must be there and be yours")
-        self.assertFalse(os.path.exists(self.pool.state))
+        self.assertFalse(os.path.exists(state))
 
     def refused_as_nobody(self, verb, state):
         return run_as_nobody(self.pool, [verb, "--state", state, "--grpc-port", 0,
