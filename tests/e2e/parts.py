@@ -144,7 +144,7 @@ class PartsTest(unittest.TestCase):
 
 
 def mount(path, options=""):
-    """Mounts a file system in memory on `path`; not by mount(8), which wants uid 0. Raises OSError."""
+    """Mounts a file system in memory on `path`, or raises OSError. mount(8) would want uid 0."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.mount(b"keiko", os.fsencode(path), b"tmpfs", 0, options.encode()) != 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()), str(path))
