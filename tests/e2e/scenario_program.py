@@ -14,7 +14,14 @@ import socket
 import sys
 import time
 
-BEGAN = time.monotonic()
+
+
+def began():
+    """RETURNS: when this process was started, on the monotonic clock; Python came later."""
+    with open("/proc/self/stat") as file:
+        ticks = int(file.read().rpartition(")")[2].split()[19])
+    age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    return time.monotonic() - age
 
 
 class Agent:
@@ -68,10 +75,10 @@ def main():
     every = program["checkpoint_ms"] if os.environ["KEIKO_RANK"] == "0" else 0
     beats = {(at, "progress") for at in range(resumed + 1000, until, 1000)}
     beats |= {(at, "checkpoint") for at in range(resumed + every, until, every)} if every else set()
-    agent = Agent()
+    start, agent = began(), Agent()
     agent.say(type="progress", step=resumed, total_steps=until)
     for at, what in sorted(beats | {(until, "end")}):
-        time.sleep(max(0, BEGAN + (at - resumed) / 1000 - time.monotonic()))
+        time.sleep(max(0, start + (at - resumed) / 1000 - time.monotonic()))
         if what == "progress":
             agent.say(type="progress", step=at, total_steps=until)
         elif what == "checkpoint":
