@@ -3,6 +3,7 @@
 #include "cli/main_cli.h"
 #include "verb_agent.h"
 #include "verb_drivers.h"
+#include "verb_journal.h"
 #include "verb_server.h"
 #include "verb_shim.h"
 #include "verb_sim.h"
@@ -17,6 +18,6 @@ int main(int argc, char** argv) {
   return cli::main_cli(argc, argv,
                        {up::up_verb(), apps::server_verb(KEIKO_VERSION),
                         apps::agent_verb(KEIKO_VERSION), apps::shim_verb(), apps::sim_verb(),
-                        apps::drivers_verb()},
+                        apps::journal_verb(), apps::drivers_verb()},
                        KEIKO_VERSION);
 }

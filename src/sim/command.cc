@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "base/id.h"
-#include "core/state/event.h"
+#include "core/state/journal_dump.h"
 #include "sim/scenario.h"
 #include "sim/scenario_json.h"
 #include "sim/swarm.h"
@@ -173,29 +173,25 @@ int scenarios(const std::vector<std::string>& arguments) {
   return failed == 0 ? 0 : 1;
 }
 
-/// A dump is journal records, each with its length in front as a varint.
 int replay(const std::string& path) {
   const Result<std::string> bytes = read_file(path);
   if (!bytes.ok()) return usage(bytes.error().message);
-  std::string_view rest = *bytes;
-  State state;
-  uint64_t records = 0;
-  while (!rest.empty()) {
-    uint64_t size = 0;
-    if (!take_varint(rest, size) || size > rest.size()) return usage(path + " is cut off");
-    const Result<StateEvent> event = decode_event(rest.substr(0, size));
-    rest.remove_prefix(size);
-    ++records;
-    const Done applied = event.ok() ? apply(state, *event) : Done(event.error());
-    if (!applied.ok()) {
-      std::printf("record %llu: %s\n", static_cast<unsigned long long>(records),
-                  applied.error().text().c_str());
-      return 1;
-    }
-    std::printf("%s %s\n", to_text(event->at).c_str(), to_text(*event).c_str());
+  const Result<JournalDump> dump = decode_dump(*bytes);
+  if (!dump.ok()) return usage(path + ": " + dump.error().message);
+  if (dump->snapshot_sequence > 0) {
+    std::printf("from a snapshot of the first %llu records\n",
+                static_cast<unsigned long long>(dump->snapshot_sequence));
   }
-  std::printf("%llu records, digest %s\n", static_cast<unsigned long long>(records),
-              to_text(digest_of(state)).c_str());
+  const Result<State> state = replay_dump(*dump, [](uint64_t sequence, const StateEvent& event) {
+    std::printf("%llu %s %s\n", static_cast<unsigned long long>(sequence),
+                to_text(event.at).c_str(), to_text(event).c_str());
+  });
+  if (!state.ok()) {
+    std::printf("%s: %s\n", path.c_str(), state.error().text().c_str());
+    return 1;
+  }
+  std::printf("%zu records, %zu nodes, %zu jobs, digest %s\n", dump->records.size(),
+              state->nodes.size(), state->jobs.size(), to_text(digest_of(*state)).c_str());
   return 0;
 }
 
