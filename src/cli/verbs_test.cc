@@ -107,7 +107,8 @@ TEST(Submit, a_bad_file_submits_nothing_and_lists_every_problem) {
 TEST(Submit, impossible_flags_are_named_as_flags) {
   FakeWorld world;
   EXPECT_EQ(world.run({"submit", "--device-kind", "h100", "--", "a"}), kExitRefused);
-  EXPECT_THAT(world.err(), StartsWith("keiko submit: --devices: is 0, but a device kind"));
+  EXPECT_THAT(world.err(),
+              StartsWith("keiko submit: --devices: none asked for, but a device kind"));
   EXPECT_EQ(world.run({"submit"}), kExitRefused);
   EXPECT_THAT(world.err(), HasSubstr("nothing to run"));
   EXPECT_EQ(world.run({"submit", "/nonexistent.yaml"}), kExitNotFound);

@@ -47,6 +47,9 @@ enum class Reason : int {
 };
 std::string to_text(Reason reason);  ///< "WaitingForDevices", as squeue's users read it
 
+/// JobSpec::restarts of who did not say: see allowed_restarts().
+inline constexpr int32_t kByKind = -1;
+
 /// What to run and on what. Per worker unless said otherwise. Defaults are what a user expects who
 /// wrote only a command.
 struct JobSpec {
@@ -64,7 +67,7 @@ struct JobSpec {
   Bytes device_memory;              ///< at least, per device
   int64_t cpu_milli = 1000;
   Bytes memory;                     ///< 0: no limit and no reservation
-  int32_t restarts = 3;             ///< budget for the user's own faults
+  int32_t restarts = kByKind;       ///< budget for the user's own faults
   int32_t infra_restarts = 20;      ///< budget for faults of the infrastructure
   Duration grace = seconds(30);     ///< between SIGTERM and SIGKILL
   Duration time_limit;              ///< 0: none
@@ -101,6 +104,11 @@ struct JobSpec {
   }
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
+
+/// RETURNS: how often the job may fail by its own fault and start again. Left to its kind, a train
+/// job gets 3: it goes on from a checkpoint. A batch job gets none: a command that is wrong is
+/// wrong the second time too, and its user waits for the exit code.
+int32_t allowed_restarts(const JobSpec& spec);
 
 /// RETURNS: kInvalidArgument naming the field (in `where`), its bounds and what was given.
 Done validate(const JobSpec& spec);

@@ -51,6 +51,11 @@ bool is_label(const std::string& text) {
   return true;
 }
 
+int32_t allowed_restarts(const JobSpec& spec) {
+  if (spec.restarts != kByKind) return spec.restarts;
+  return spec.kind == JobKind::kTrain ? 3 : 0;
+}
+
 Done validate(const JobSpec& spec) {
   TRY(check_label("name", spec.name));
   TRY(check_label("queue", spec.queue));
@@ -68,7 +73,7 @@ Done validate(const JobSpec& spec) {
   TRY(in_range("cpu", spec.cpu_milli, 0, 1'000'000'000));
   TRY(in_range("memory", spec.memory.count, 0, int64_t{1} << 50));
   TRY(in_range("device_memory", spec.device_memory.count, 0, int64_t{1} << 50));
-  TRY(in_range("restarts", spec.restarts, 0, 1'000'000));
+  if (spec.restarts != kByKind) TRY(in_range("restarts", spec.restarts, 0, 1'000'000));
   TRY(in_range("infra_restarts", spec.infra_restarts, 0, 1'000'000));
   TRY(in_range("log_limit", spec.log_limit.count, 4096, int64_t{1} << 50));
   if (spec.grace < Duration{} || spec.grace > hours(24)) {
@@ -76,7 +81,7 @@ Done validate(const JobSpec& spec) {
   }
   if (spec.time_limit < Duration{}) return bad_field("time_limit", "is negative");
   if (spec.devices == 0 && (!spec.device_kind.empty() || spec.device_memory.count > 0)) {
-    return bad_field("devices", "is 0, but a device kind or device memory is asked for; "
+    return bad_field("devices", "none asked for, but a device kind or device memory is; "
                                 "say how many devices each worker needs");
   }
   if (encode(spec).size() > kMaxSpecBytes) {

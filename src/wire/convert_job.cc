@@ -21,7 +21,7 @@ v1::JobSpec to_proto(const JobSpec& spec) {
   out.set_device_memory(spec.device_memory.count);
   out.set_cpu_milli(spec.cpu_milli);
   out.set_memory(spec.memory.count);
-  out.set_restarts(spec.restarts);
+  if (spec.restarts != kByKind) out.set_restarts(spec.restarts);
   out.set_infra_restarts(spec.infra_restarts);
   set_proto(*out.mutable_grace(), spec.grace);
   if (spec.time_limit != Duration{}) set_proto(*out.mutable_time_limit(), spec.time_limit);
@@ -49,7 +49,12 @@ Result<JobSpec> from_proto(const v1::JobSpec& in) {
   spec.device_memory.count = in.device_memory();
   if (in.has_cpu_milli()) spec.cpu_milli = in.cpu_milli();
   spec.memory.count = in.memory();
+  if (in.has_restarts() && in.restarts() == kByKind) {
+    return Error{Code::kInvalidArgument, "-1 is out of range; leave it out or give 0 to 1000000",
+                 "restarts"};
+  }
   if (in.has_restarts()) spec.restarts = in.restarts();
+  spec.restarts = allowed_restarts(spec);  // recorded, so that a later default changes no old job
   if (in.has_infra_restarts()) spec.infra_restarts = in.infra_restarts();
   if (in.has_grace()) spec.grace = TRY(from_proto(in.grace(), "grace"));
   spec.time_limit = TRY(from_proto(in.time_limit(), "time_limit"));

@@ -30,7 +30,9 @@ TEST(Convert, job_specs_come_back_equal) {
 }
 
 TEST(Convert, an_absent_field_takes_the_models_default_and_an_explicit_zero_stays) {
-  EXPECT_EQ(MUST(from_proto(v1::JobSpec())), JobSpec());
+  JobSpec fresh;
+  fresh.restarts = 0;  // of a batch job; recorded as a number
+  EXPECT_EQ(MUST(from_proto(v1::JobSpec())), fresh);
   v1::JobSpec zero;
   zero.set_restarts(0);
   zero.set_cpu_milli(0);
@@ -39,6 +41,16 @@ TEST(Convert, an_absent_field_takes_the_models_default_and_an_explicit_zero_stay
   EXPECT_EQ(spec.restarts, 0);
   EXPECT_EQ(spec.cpu_milli, 0);
   EXPECT_EQ(spec.grace, Duration{});
+}
+
+TEST(Convert, restarts_left_out_follow_the_kind) {
+  v1::JobSpec train;
+  train.set_kind("train");
+  EXPECT_EQ(MUST(from_proto(train)).restarts, 3);
+  train.set_restarts(0);
+  EXPECT_EQ(MUST(from_proto(train)).restarts, 0);
+  train.set_restarts(kByKind);
+  EXPECT_EQ(from_proto(train).error().where, "restarts") << "the mark is not for the wire";
 }
 
 TEST(Convert, node_specs_come_back_equal) {

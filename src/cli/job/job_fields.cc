@@ -48,7 +48,9 @@ std::vector<JobField> make_fields() {
       {"resources", "memory", "memory", kBytes, &Spec::memory,
        "memory for each worker; 0 reserves and limits nothing", "16GiB"},
       {"", "restarts", "restarts", kInteger, &Spec::restarts,
-       "how often the job may fail by its own fault and start again", "3", 0, 1'000'000},
+       "how often the job may fail by its own fault and start again; left out, 3 for `kind: train` "
+       "and 0 for `batch`",
+       "3", 0, 1'000'000},
       {"", "infra_restarts", "infra_restarts", kInteger, &Spec::infra_restarts,
        "how often nodes and devices may fail under it", "20", 0, 1'000'000},
       {"", "grace", "grace", kDuration, &Spec::grace, "time between SIGTERM and SIGKILL", "30s"},
@@ -243,7 +245,11 @@ std::string field_text(const JobField& field, const JobSpec& spec) {
   return std::visit(
       Overload{
           [&](std::string Spec::*member) { return spec.*member; },
-          [&](int32_t Spec::*member) { return std::to_string(spec.*member); },
+          [&](int32_t Spec::*member) {
+            // Below its lowest value a field is left to something else (kByKind), so it says
+            // nothing.
+            return spec.*member < field.low ? "" : std::to_string(spec.*member);
+          },
           [&](int64_t Spec::*member) { return cores_text(spec.*member); },
           [&](bool Spec::*member) { return std::string(spec.*member ? "true" : "false"); },
           [&](JobKind Spec::*member) { return to_text(spec.*member); },

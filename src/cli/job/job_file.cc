@@ -175,7 +175,7 @@ class JobReader {
       const std::string key = field != nullptr ? field->key : objection.where;
       if (broken_.contains(key)) continue;  // said already, more precisely
       auto mark = marks_.find(key);
-      // "devices is 0, but a kind is asked for" is best shown where the kind is asked for.
+      // "devices: none asked for, but a kind is" is best shown where the kind is asked for.
       if (mark == marks_.end() && key == "devices") mark = marks_.find("device_kind");
       if (mark == marks_.end() && key == "devices") mark = marks_.find("device_memory");
       std::string message = objection.message;

@@ -129,8 +129,8 @@ TEST(JobFile, lists_all_problems_in_the_order_of_the_file) {
             "(ms, s, m, h, d), for example 90s or 1h30m\n"
             "job.yaml:6:11: resources.memory: 'lots' is not a size; write a number and a unit "
             "(KiB, MiB, GiB, TiB; GB is decimal), for example 16GiB\n"
-            "job.yaml:7:16: resources.devices: is 0, but a device kind or device memory is asked "
-            "for; say how many devices each worker needs");
+            "job.yaml:7:16: resources.devices: none asked for, but a device kind or device "
+            "memory is; say how many devices each worker needs");
 }
 
 TEST(JobFile, a_number_without_a_unit_is_refused_unless_it_is_zero) {

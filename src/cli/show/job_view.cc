@@ -191,7 +191,7 @@ void add_progress(const v1::Job& job, const Console& console, Page& page) {
 
 void add_faults(const v1::Job& job, Page& page) {
   const v1::JobSpec& spec = job.spec();
-  const int own = spec.has_restarts() ? spec.restarts() : 3;
+  const int own = spec.restarts();
   const int infra = spec.has_infra_restarts() ? spec.infra_restarts() : 20;
   if (job.user_faults() + job.infra_faults() == 0) return;
   page.field("Faults", std::to_string(job.user_faults()) + " of " + std::to_string(own) +

@@ -28,6 +28,7 @@ v1::Job running_job() {
   spec.set_queue("default");
   spec.set_workers(2);
   spec.set_devices(1);
+  spec.set_restarts(3);
   spec.add_command("python3");
   spec.add_command("train it.py");
   spec.set_workdir("/work");

@@ -74,7 +74,8 @@ std::pair<int, int32_t> blame_order(const WorkerState& worker) {
 /// suspects where it can, so they are named without asking whether the job fits elsewhere.
 AttemptEnded fault_outcome(const JobState& gang, const Blame& blame, Time now) {
   AttemptEnded ended;
-  const int32_t budget = blame.infrastructure ? gang.spec.infra_restarts : gang.spec.restarts;
+  const int32_t budget = blame.infrastructure ? gang.spec.infra_restarts
+                                              : allowed_restarts(gang.spec);
   const int32_t fault = (blame.infrastructure ? gang.infra_faults : gang.user_faults) + 1;
   ended.reason = blame.reason;
   ended.why = blame.sentence;

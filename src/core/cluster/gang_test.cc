@@ -251,6 +251,20 @@ TEST_F(Budgets, back_off_doubles_and_the_last_words_are_told_at_the_end) {
   }
 }
 
+TEST_F(Budgets, left_out_follow_the_kind) {
+  JobSpec batch = job_spec(1, 1);
+  batch.restarts = kByKind;
+  job_ = pool_.submit(batch);
+  end(0, EndCause::kExited, 2);
+  EXPECT_EQ(job().status, JobStatus::kFailed) << "a batch command is wrong the second time too";
+  EXPECT_EQ(job().exit_code, 2);
+  JobSpec train = batch;
+  train.kind = JobKind::kTrain;
+  job_ = pool_.submit(train);
+  end(0, EndCause::kExited, 2);
+  EXPECT_EQ(job().status, JobStatus::kPending) << "goes on from its checkpoint";
+}
+
 TEST_F(Budgets, a_signal_becomes_128_and_its_number) {
   JobSpec spec = job_spec(1, 1);
   spec.restarts = 0;

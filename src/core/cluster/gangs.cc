@@ -68,7 +68,7 @@ WorkerLaunch launch_of(const State& state, const JobState& gang, const WorkerSta
   launch.slurm_env = spec.slurm_env;
   launch.checkpoint_dir = spec.checkpoint_dir;
   launch.resume_from = gang.checkpoint.ref;
-  launch.restarts_left = spec.restarts - gang.user_faults;
+  launch.restarts_left = allowed_restarts(spec) - gang.user_faults;
   launch.master_address = gang.master_address;
   launch.master_port = worker.place.node == gang.workers[0].place.node ? 0 : gang.master_port;
   place_in_world(state, gang, worker, launch);

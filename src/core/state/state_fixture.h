@@ -35,6 +35,7 @@ inline JobSpec job_spec(int32_t workers, int32_t devices) {
   spec.command = {"true"};
   spec.workers = workers;
   spec.devices = devices;
+  spec.restarts = 3;
   return spec;
 }
 

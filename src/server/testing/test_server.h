@@ -146,6 +146,7 @@ inline v1::SubmitJobRequest submit_of(const std::string& name, int32_t devices =
   v1::SubmitJobRequest request;
   request.mutable_spec()->set_name(name);
   request.mutable_spec()->add_command("/bin/true");
+  request.mutable_spec()->set_restarts(3);
   request.mutable_spec()->set_devices(devices);
   request.set_token(token);
   return request;
