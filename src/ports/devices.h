@@ -42,7 +42,7 @@ std::string to_text(FaultKind kind);
 
 /// Something that went wrong with a device.
 struct DeviceFault {
-  std::string uuid;  ///< the device; or what holds it (Device::parent_uuid), if all of that is meant
+  std::string uuid;  ///< the device; or the Device::parent_uuid, if all of its slices are meant
   FaultKind kind = FaultKind::kXid;
   int64_t code = 0;  ///< the vendor's number; 0 if it has none
   WallTime at;       ///< when the driver learnt of it

@@ -1,4 +1,4 @@
-"""keiko journal: a running server's journal is checked and dumped, and the dump replays elsewhere."""
+"""keiko journal: a server's journal is checked and dumped, and the dump replays elsewhere."""
 import os
 import re
 import subprocess
@@ -23,7 +23,8 @@ class Journal(unittest.TestCase):
             pool.stop()
             checked = pool.run("journal", "check")
             self.assertEqual(checked.returncode, 0, checked.stderr)
-            replayed = subprocess.run([KEIKO, "sim", "replay", dump], capture_output=True, text=True)
+            replayed = subprocess.run([KEIKO, "sim", "replay", dump], capture_output=True,
+                                      text=True)
             self.assertEqual(replayed.returncode, 0, replayed.stderr)
             self.assertIn("job_submitted job=j1", replayed.stdout)
             self.assertIn("2 jobs", checked.stdout)
