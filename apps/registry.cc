@@ -8,6 +8,7 @@ const std::vector<DriverRow>& drivers() {
        true},
       {"journal", "sqlite", "one SQLite file, WAL, synchronous=FULL", true},
       {"devices", "cpu", "virtual accelerators (cpu slots)", true},
+      {"devices", "nvml", "NVIDIA GPUs and MIG slices, where their driver is", false},
       {"substrate", "process", "workers as processes, each under a shim of its own", true},
       {"collective", "gloo", "libgloo over TCP, in keiko-train", true},
       // ./dev new driver adds its row above this line.

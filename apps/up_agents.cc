@@ -22,6 +22,8 @@ std::vector<std::string> agent_argv(const UpOptions& options, const std::string&
                                    "--address", "127.0.0.1"};
   if (options.devices_per_node > 0) {
     argv.insert(argv.end(), {"--devices", std::to_string(options.devices_per_node)});
+  } else if (options.nodes > 1) {
+    argv.insert(argv.end(), {"--devices", "cpu"});  // one GPU is not to be offered by several
   }
   if (!options.device_memory.empty()) {
     argv.insert(argv.end(), {"--device-memory", options.device_memory});

@@ -6,8 +6,8 @@
 
 #include "agent/agent_loop.h"
 #include "agent/machine.h"
+#include "device_choice.h"
 #include "drivers/clock/system/system_clock.h"
-#include "drivers/devices/cpu/cpu_devices.h"
 #include "drivers/substrate/process/process_substrate.h"
 #include "stop_signals.h"
 
@@ -16,12 +16,11 @@ namespace {
 
 struct Given {
   agent::AgentOptions agent;
-  CpuDevicesOptions devices;
+  DeviceChoice devices;
   std::string state;
   std::string memory;
   std::string device_memory;
   std::vector<std::string> labels;
-  int64_t cpu_slots = 0;
   bool no_cgroups = false;
   bool take_workers = false;  ///< on SIGTERM
 };
@@ -29,14 +28,14 @@ struct Given {
 Done serve(Given& given) {
   StopSignals signals;
   agent::StateFolder folder = TRY(agent::StateFolder::open(given.state));
-  given.devices.instance = folder.instance();
-  CpuDevices devices(given.devices);
+  given.devices.cpu.instance = folder.instance();
+  const std::unique_ptr<Devices> devices = TRY(make_devices(given.devices));
   SystemClockDriver clock(Time{});
   ProcessSubstrateOptions options;
   options.state_dir = given.state;
   if (given.no_cgroups) options.cgroup_root.clear();
   const auto substrate = TRY(ProcessSubstrate::open(options));
-  agent::AgentParts parts{folder, *substrate, devices, clock, [](AgentListener& listener) {
+  agent::AgentParts parts{folder, *substrate, *devices, clock, [](AgentListener& listener) {
                             return make_agent_link(listener);
                           }};
   const auto loop = TRY(agent::AgentLoop::open(given.agent, parts));
@@ -48,13 +47,10 @@ Done serve(Given& given) {
 }
 
 Done complete(Given& given, const cli::Invocation& call) {
-  if (given.cpu_slots < 0 || given.cpu_slots > 1024) {
-    return invalid_argument("--devices " + std::to_string(given.cpu_slots) +
-                            ": expected 0 to 1024");
-  }
-  given.devices.count = static_cast<int32_t>(given.cpu_slots);
   if (!given.memory.empty()) given.agent.memory = TRY(parse_bytes(given.memory));
-  if (!given.device_memory.empty()) given.devices.memory = TRY(parse_bytes(given.device_memory));
+  if (!given.device_memory.empty()) {
+    given.devices.cpu.memory = TRY(parse_bytes(given.device_memory));
+  }
   for (const std::string& label : given.labels) {
     const size_t equals = label.find('=');
     if (equals == 0 || equals == std::string::npos) {
@@ -78,9 +74,13 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
   options.text("--address", "ADDRESS", given->agent.address, "where other nodes reach its workers");
   options.text("--state", "DIR", given->state, "workers, logs and identity").completes =
       cli::Completes::kDirectory;
-  options.integer("--devices", "N", given->cpu_slots, "cpu slots to offer (one for each core)");
-  options.text("--device-memory", "SIZE", given->device_memory, "memory of each slot");
-  options.text("--links", "MAP", given->devices.links, "none, ring, full or 0-1:nvlink:50000,...");
+  options.text("--devices", "WHICH", given->devices.devices,
+               "auto (GPUs, else a cpu slot for each core), nvml, cpu, or a number of cpu slots");
+  options.text("--device-memory", "SIZE", given->device_memory, "memory of each cpu slot");
+  options.text("--links", "MAP", given->devices.cpu.links,
+               "between cpu slots: none, ring, full or 0-1:nvlink:50000,...");
+  options.text("--nvml-library", "FILE", given->devices.nvml.library,
+               "NVIDIA's management library").completes = cli::Completes::kFile;
   options.text("--memory", "SIZE", given->memory, "what workers may use in all (the machine's)");
   options.integer("--cpu-milli", "N", given->agent.cpu_milli, "thousandths of a core to offer");
   options.texts("--label", "KEY=VALUE", given->labels, "labels that jobs may ask for");

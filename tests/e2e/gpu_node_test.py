@@ -1,0 +1,79 @@
+"""A node with GPUs, which the fake management library shows: what a pool sees and a worker gets."""
+import json
+import os
+import unittest
+from pathlib import Path
+
+from parts import PartsTest
+
+BUILD = Path(os.environ.get("KEIKO_BUILD_DIR", "build/release")).resolve()
+MACHINES = Path(__file__).resolve().parent.parent / "fake_nvml/machines"
+SAYS = "echo $CUDA_DEVICE_ORDER=$CUDA_VISIBLE_DEVICES."
+
+
+class GpuNode(PartsTest):
+    def join(self, machine, devices="auto", **answers):
+        """A node with the GPUs of `machine`; `answers` are codes of functions that fail."""
+        file = Path(self.pool.folder, "machine.json")
+        edits = [{"at": f"/answers/{name}", "value": code} for name, code in answers.items()]
+        file.write_text(json.dumps({"base": str(MACHINES / f"{machine}.json"), "edits": edits}))
+        return self.pool.join("gpus", devices, environment={
+            "LD_LIBRARY_PATH": str(BUILD / "fake_nvml"), "KEIKO_FAKE_NVML": str(file)})
+
+    def devices(self):
+        """RETURNS: the node's devices by index."""
+        return self.pool.node("gpus")["devices"]
+
+    def test_auto_offers_the_gpus_and_a_worker_sees_those_it_was_given(self):
+        self.pool.serve()
+        self.join("h100x8_nvswitch")
+        devices = self.devices()
+        self.assertEqual([device["kind"] for device in devices], ["h100"] * 8)
+        job = self.pool.submit("--devices", "3", "--", "sh", "-c", SAYS)
+        self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
+        printed = self.pool.run("logs", job).stdout
+        order, _, visible = printed.strip().rpartition("=")
+        self.assertIn("PCI_BUS_ID", order)
+        places = [device["uuid"] for device in devices]
+        given = [places.index(uuid) for uuid in visible.rstrip(".").split(",")]
+        self.assertEqual(len(given), 3)
+        self.assertEqual(given, sorted(given), "in PCI order")
+
+    def test_a_worker_without_devices_sees_no_gpu(self):
+        self.pool.serve()
+        self.join("a100x4_pcie")
+        job = self.pool.submit("--", "sh", "-c", SAYS)
+        self.pool.wait_job(job)
+        self.assertIn("PCI_BUS_ID=.", self.pool.run("logs", job).stdout)
+
+    def test_a_slice_is_asked_for_by_its_kind(self):
+        self.pool.serve()
+        self.join("a100_mig", "nvml")
+        job = self.pool.submit("--devices", "1", "--device-kind", "a100-1g.5gb", "--", "sh", "-c",
+                               SAYS)
+        self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
+        wanted = [device["uuid"] for device in self.devices() if device["kind"] == "a100-1g.5gb"]
+        self.assertIn(f"={wanted[0]}.", self.pool.run("logs", job).stdout)
+
+    def test_auto_takes_cpu_slots_where_the_driver_does_not_run_and_says_why(self):
+        self.pool.serve()
+        agent = self.join("a100x4_pcie", nvmlInit_v2=9)
+        self.assertEqual({device["kind"] for device in self.devices()}, {"cpu"})
+        self.assertIn("modprobe nvidia", agent.text())
+
+    def test_nvml_by_name_refuses_to_go_on_without_it(self):
+        self.pool.serve()
+        agent = self.pool.launch("gpus", [
+            "agent", "--join", f"127.0.0.1:{self.pool.grpc}", "--name", "gpus", "--state",
+            self.pool.folder + "/gpus", "--devices", "nvml", "--nvml-library", "/no/library"])
+        self.assertNotEqual(agent.wait(), 0)
+        self.assertIn("install the NVIDIA driver", agent.text())
+
+    def test_an_unknown_word_is_answered_with_those_that_there_are(self):
+        agent = self.pool.join("gpus", "gpu", ready=False)
+        self.assertNotEqual(agent.wait(), 0)
+        self.assertIn("auto, cpu", agent.text())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
