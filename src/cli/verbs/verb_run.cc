@@ -150,7 +150,8 @@ Verb verb_run() {
       "Output of several workers has the rank in front of each line. Ctrl-C asks the server to "
       "cancel the job and waits for its end; a second Ctrl-C leaves at once. The exit status is "
       "the job's own (128 + signal if a signal ended it), 130 if it was cancelled. If the "
-      "server goes away, the job runs on and `run` waits for it to come back.";
+      "server goes away, the workers run on until their node's lease ends (10 s); `run` waits for "
+      "the server to come back, which starts the job again where that is needed.";
   verb.examples = {"keiko run -- python3 train.py", "keiko run --workers 4 --devices 1 job.yaml",
                    "keiko run --live --workers 2 --kind train -- keiko-train gpt"};
   verb.takes_command = true;
