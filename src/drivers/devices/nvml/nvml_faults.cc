@@ -42,6 +42,7 @@ const NvmlUnit* slice_of(const NvmlMachine& machine, const std::string& gpu_uuid
 }  // namespace
 
 NvmlEvents::NvmlEvents(const NvmlLibrary& library) : library_(library) {
+  if (!library_.has(&NvmlSymbols::nvmlEventSetFree)) return;  // what cannot be freed is not made
   if (library_.call(&NvmlSymbols::nvmlEventSetCreate, &set_) != kNvmlSuccess) set_ = nullptr;
 }
 

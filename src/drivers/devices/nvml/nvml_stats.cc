@@ -285,6 +285,7 @@ NvmlStats::Activity& NvmlStats::activity_of(const NvmlGpu& gpu, const std::strin
     support.version = 1;
     found->second.supported =
         library_.has(&NvmlSymbols::nvmlGpmMetricsGet) &&
+        library_.has(&NvmlSymbols::nvmlGpmSampleFree) &&
         library_.call(&NvmlSymbols::nvmlGpmQueryDeviceSupport, gpu.handle, &support) ==
             kNvmlSuccess && support.supported == 1;
   }
