@@ -32,7 +32,7 @@ function(keiko_add_tests_by_suite program room label sources)
   list(REMOVE_DUPLICATES suites)
   foreach(suite IN LISTS suites)
     add_test(NAME ${room}/${suite} COMMAND ${program} --gtest_filter=${suite}.*:*/${suite}.*)
-    set_tests_properties(${room}/${suite} PROPERTIES TIMEOUT 300 LABELS ${label}
+    set_tests_properties(${room}/${suite} PROPERTIES TIMEOUT ${KEIKO_TEST_SECONDS} LABELS ${label}
       SKIP_REGULAR_EXPRESSION "\\[  SKIPPED \\] [1-9]")
   endforeach()
 endfunction()
@@ -45,7 +45,7 @@ function(keiko_add_tests name room externals)
     keiko_add_tests_by_suite(test_${name} ${room} ${name} "${ARGN}")
   else()
     gtest_discover_tests(test_${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
-      TEST_PREFIX "${room}/" PROPERTIES TIMEOUT 300 LABELS ${name})
+      TEST_PREFIX "${room}/" PROPERTIES TIMEOUT ${KEIKO_TEST_SECONDS} LABELS ${name})
   endif()
 endfunction()
 

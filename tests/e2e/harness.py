@@ -23,7 +23,8 @@ KEIKO = str(BIN / "keiko")
 TRAIN = str(BIN / "keiko-train")
 PYTHON = "/usr/bin/python3"
 MARKER = "KEIKO_E2E_POOL"
-PATIENCE = 2
+# How many times longer than usual a thing may take here; the sanitizer presets raise it.
+PATIENCE = float(os.environ.get("KEIKO_PATIENCE") or 2)
 
 
 def skip_script(reason):
@@ -96,6 +97,9 @@ class Pool:
         self.environment = dict(os.environ, KEIKO_STATE=self.state, NO_COLOR="1",
                                 **{MARKER: self.folder})
         self.environment.pop("KEIKO_SERVER", None)
+        self.reports = os.path.join(self.folder, "sanitizer")
+        for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "LSAN_OPTIONS", "TSAN_OPTIONS"):
+            self.environment[name] = f"{os.environ.get(name, '')}:log_path={self.reports}"
         self.supervisor = None
         self.log = os.path.join(self.folder, "up.out")
 
@@ -149,11 +153,11 @@ class Pool:
         wait_until(lambda: not alive(pid), 5, f"{name} is dead")
         return pid
 
-    def run(self, *words, timeout=100, **more):
+    def run(self, *words, timeout=50, **more):
         """RETURNS: the finished `keiko WORDS`, with text in stdout and stderr."""
         return subprocess.run([KEIKO, *map(str, words)], env=self.environment, text=True,
-                              capture_output=True, timeout=timeout, stdin=subprocess.DEVNULL,
-                              cwd=self.folder, **more)
+                              capture_output=True, timeout=timeout * PATIENCE,
+                              stdin=subprocess.DEVNULL, cwd=self.folder, **more)
 
     def open(self, *words):
         return subprocess.Popen([KEIKO, *map(str, words)], env=self.environment, text=True,
@@ -187,11 +191,17 @@ class Pool:
                 tail = path.read_text(errors="replace").splitlines()[-25:]
                 print(f"--- {path.name}\n" + "\n".join(tail), file=sys.stderr)
 
+    def sanitizer_reports(self):
+        """RETURNS: what a sanitizer found in any process of the pool. Nobody else would see it:
+        a daemon that it ends is started again."""
+        return "\n".join(path.read_text(errors="replace")
+                         for path in sorted(Path(self.folder).glob("sanitizer.*")))
+
     def stop(self):
         if self.supervisor is not None and self.supervisor.poll() is None:
             self.supervisor.terminate()
             try:
-                self.supervisor.wait(60)
+                self.supervisor.wait(30 * PATIENCE)
             except subprocess.TimeoutExpired:
                 pass
 
@@ -199,7 +209,7 @@ class Pool:
         self.stop()
         left = {}
         if check:
-            deadline = time.monotonic() + 5
+            deadline = time.monotonic() + 5 * PATIENCE
             while (left := processes_of(self.folder)) and time.monotonic() < deadline:
                 time.sleep(0.05)
         for _ in range(50):  # whatever it is, it must not outlive the test
@@ -214,8 +224,10 @@ class Pool:
             time.sleep(0.02)
         if left:
             self.show_logs()
+        found = self.sanitizer_reports()
         shutil.rmtree(self.folder, ignore_errors=True)
         assert not left, f"left behind: {left}"
+        assert not found, f"a sanitizer found:\n{found}"
 
 
 class PoolTest(unittest.TestCase):
