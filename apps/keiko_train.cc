@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "drivers/collective/gloo/gloo_collective.h"
-#include "train/command.h"
+#include "train/program/command.h"
 
 extern char** environ;
 

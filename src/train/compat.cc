@@ -52,30 +52,11 @@ std::shared_ptr<void> on_gradient_ready(const at::Tensor& leaf, std::function<vo
 
 at::Tensor causal_attention(const at::Tensor& query, const at::Tensor& key, const at::Tensor& value,
                             const at::Tensor& mask) {
-#if TORCH_VERSION_MAJOR >= 2
-  (void)mask;
-  return at::scaled_dot_product_attention(query, key, value, {}, 0.0, true);
-#else
   const double scale = 1.0 / std::sqrt(static_cast<double>(query.size(-1)));
   const at::Tensor scores = at::baddbmm(mask, query, key.transpose(1, 2), 1.0, scale);
   return at::bmm(at::softmax(scores, -1), value);
-#endif
 }
 
-#if TORCH_VERSION_MAJOR >= 2
-Bf16Scope::Bf16Scope(bool on) : on_(on) {
-  if (!on_) return;
-  at::autocast::set_autocast_enabled(at::kCPU, true);
-  at::autocast::set_autocast_dtype(at::kCPU, at::kBFloat16);
-  at::autocast::increment_nesting();
-}
-
-Bf16Scope::~Bf16Scope() {
-  if (!on_) return;
-  if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
-  at::autocast::set_autocast_enabled(at::kCPU, false);
-}
-#else
 Bf16Scope::Bf16Scope(bool on) : on_(on) {
   if (!on_) return;
   at::autocast::set_cpu_enabled(true);
@@ -88,6 +69,5 @@ Bf16Scope::~Bf16Scope() {
   if (at::autocast::decrement_nesting() == 0) at::autocast::clear_cache();
   at::autocast::set_cpu_enabled(false);
 }
-#endif
 
 }  // namespace keiko::train

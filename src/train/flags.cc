@@ -14,7 +14,7 @@ using O = TrainOptions;
 constexpr double kBig = 1e15;
 constexpr double kAnyInt = 9e15;
 
-const std::array<FlagRow, 30> kRows = {{
+const std::array<FlagRow, 31> kRows = {{
     {"The text", "data", "FILE", &O::data, 0, 0, "one text file; its last tenth is held out"},
     {"", "tokenizer", "KIND", &O::tokenizer, 0, 0, "byte or char"},
     {"The model", "layers", "N", &O::layers, 1, 1000, "transformer blocks"},
@@ -40,6 +40,8 @@ const std::array<FlagRow, 30> kRows = {{
      "steps between them; 0: only at the end and on notice"},
     {"", "keep", "N", &O::keep, 1, 1'000'000, "newest checkpoints that stay"},
     {"", "fresh", "", &O::fresh, 0, 0, "start at step 0 whatever the folder holds"},
+    {"", "resume-from", "FILE", &O::resume_from, 0, 0,
+     "resume from this checkpoint, not from the newest (default: $KEIKO_RESUME_FROM, or none)"},
     {"What is told", "eval-every", "N", &O::eval_every, 0, kBig,
      "steps between estimates on the held-out tenth; 0: never"},
     {"", "eval-batches", "N", &O::eval_batches, 1, 1'000'000, "random batches per estimate"},
@@ -66,16 +68,21 @@ Error bad_value(const std::string& name, const std::string& text, const std::str
   return invalid_argument("--" + name + " " + quote_text(text) + ": " + wanted);
 }
 
+struct NumberRange {
+  double least = 0;
+  double most = 0;
+};
+
 template <class T>
-Done read_number(const std::string& name, const std::string& text, double least, double most,
-                 T& number) {
+Done read_number(const std::string& name, const std::string& text, NumberRange range, T& number) {
   T value{};
   const std::string kind = std::is_integral_v<T> ? "a whole number" : "a number";
-  const std::string range = kind + " from " + number_text(least) + " to " + number_text(most);
-  if (!parse_number(text, value)) return bad_value(name, text, "expected " + range);
+  const std::string wanted =
+      kind + " from " + number_text(range.least) + " to " + number_text(range.most);
+  if (!parse_number(text, value)) return bad_value(name, text, "expected " + wanted);
   const auto wide = static_cast<double>(value);
-  if (!std::isfinite(wide) || wide < least || wide > most) {
-    return bad_value(name, text, "out of range, expected " + range);
+  if (!std::isfinite(wide) || wide < range.least || wide > range.most) {
+    return bad_value(name, text, "out of range, expected " + wanted);
   }
   number = value;
   return done();
@@ -97,7 +104,7 @@ struct StoreValue {
   }
   template <class T>
   Done operator()(T TrainOptions::* field) const {
-    return read_number(row.name, text, row.least, row.most, options.*field);
+    return read_number(row.name, text, {row.least, row.most}, options.*field);
   }
 };
 
@@ -136,7 +143,7 @@ Done store_flag(CommandLine& line, const std::string& name, const std::string& t
     line.checkpoint = text;
     return done();
   }
-  if (name == "tokens") return read_number(name, text, 1, 1e6, line.tokens);
+  if (name == "tokens") return read_number(name, text, {1, 1e6}, line.tokens);
   const FlagRow& row = *find_row(name);
   return std::visit(StoreValue{line.options, row, text}, row.field);
 }
@@ -232,7 +239,9 @@ std::string help_text() {
   text +=
       "\nRanks and their meeting place come from the environment, as torchrun sets it: RANK,\n"
       "WORLD_SIZE, MASTER_ADDR, MASTER_PORT. KEIKO_SOCKET connects to an agent, if there is one.\n"
-      "A run with a checkpoint folder resumes from its newest whole checkpoint, bit for bit.\n"
+      "A run with a checkpoint folder resumes from its newest whole checkpoint, bit for bit; "
+      "under\n"
+      "an agent from the one that the server committed last (KEIKO_RESUME_FROM).\n"
       "\nExit codes: 0 trained, or stopped after a checkpoint on the agent's notice; 1 failed;\n"
       "2 wrong usage; 75 a peer was lost, another attempt may do; 143 SIGTERM and 130 SIGINT,\n"
       "after a checkpoint.\n";

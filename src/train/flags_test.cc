@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "train/command.h"
+#include "train/program/command.h"
 
 namespace keiko::train {
 namespace {

@@ -40,6 +40,7 @@ Digest agreement_digest(const TrainOptions& options) {
   // Machines may keep their files where they like; what is in the text is compared by its digest.
   shared.data.clear();
   shared.checkpoint_dir.clear();
+  shared.resume_from.clear();
   return digest_of(flags_text(shared));
 }
 
