@@ -25,6 +25,9 @@ constexpr std::array kAccelerators = {
     DeviceDriver{"nvml", [](const DeviceChoice& choice) -> std::unique_ptr<Devices> {
                    return std::make_unique<NvmlDevices>(choice.nvml);
                  }},
+    DeviceDriver{"rocm", [](const DeviceChoice& choice) -> std::unique_ptr<Devices> {
+                   return std::make_unique<RocmDevices>(choice.rocm);
+                 }},
 };
 
 /// The first driver that finds something. Who sets up cpu slots wants cpu slots.

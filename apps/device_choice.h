@@ -6,6 +6,7 @@
 
 #include "drivers/devices/cpu/cpu_devices.h"
 #include "drivers/devices/nvml/nvml_devices.h"
+#include "drivers/devices/rocm/rocm_devices.h"
 
 namespace keiko::apps {
 
@@ -15,6 +16,7 @@ struct DeviceChoice {
   std::string devices = "auto";
   CpuDevicesOptions cpu;
   NvmlDevicesOptions nvml;
+  RocmOptions rocm;
 };
 
 /// RETURNS: the driver; kInvalidArgument for a word that is none. An accelerator's driver that was

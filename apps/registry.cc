@@ -9,6 +9,7 @@ const std::vector<DriverRow>& drivers() {
       {"journal", "sqlite", "one SQLite file, WAL, synchronous=FULL", true},
       {"devices", "cpu", "virtual accelerators (cpu slots)", true},
       {"devices", "nvml", "NVIDIA GPUs and MIG slices, where their driver is", false},
+      {"devices", "rocm", "AMD GPUs, by what the kernel tells of them", false},
       {"substrate", "process", "workers as processes, each under a shim of its own", true},
       {"collective", "gloo", "libgloo over TCP, in keiko-train", true},
       // ./dev new driver adds its row above this line.

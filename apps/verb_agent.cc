@@ -74,13 +74,17 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
   options.text("--address", "ADDRESS", given->agent.address, "where other nodes reach its workers");
   options.text("--state", "DIR", given->state, "workers, logs and identity").completes =
       cli::Completes::kDirectory;
-  options.text("--devices", "WHICH", given->devices.devices,
-               "auto (GPUs, else a cpu slot for each core), nvml, cpu, or a number of cpu slots");
+  options.text(
+      "--devices", "WHICH", given->devices.devices,
+      "auto (GPUs, else a cpu slot for each core), nvml, rocm, cpu, or a number of cpu slots");
   options.text("--device-memory", "SIZE", given->device_memory, "memory of each cpu slot");
   options.text("--links", "MAP", given->devices.cpu.links,
                "between cpu slots: none, ring, full or 0-1:nvlink:50000,...");
   options.text("--nvml-library", "FILE", given->devices.nvml.library,
                "NVIDIA's management library").completes = cli::Completes::kFile;
+  options.text("--device-root", "DIR", given->devices.rocm.root,
+               "what holds sys and dev for rocm; / unless this is a recorded machine")
+      .completes = cli::Completes::kDirectory;
   options.text("--memory", "SIZE", given->memory, "what workers may use in all (the machine's)");
   options.integer("--cpu-milli", "N", given->agent.cpu_milli, "thousandths of a core to offer");
   options.texts("--label", "KEY=VALUE", given->labels, "labels that jobs may ask for");

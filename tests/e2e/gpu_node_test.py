@@ -4,11 +4,31 @@ import os
 import unittest
 from pathlib import Path
 
+from harness import wait_until
 from parts import PartsTest
 
 BUILD = Path(os.environ.get("KEIKO_BUILD_DIR", "build/release")).resolve()
 MACHINES = Path(__file__).resolve().parent.parent / "fake_nvml/machines"
+RECORDED = Path(__file__).resolve().parent.parent / "machines"
 SAYS = "echo $CUDA_DEVICE_ORDER=$CUDA_VISIBLE_DEVICES."
+
+
+def unpack(manifest, root):
+    """Makes the files of a recorded machine; src/drivers/sysfs/machine_fixture.h has the format."""
+    for line in manifest.read_text().splitlines():
+        if not line or line.startswith("#"):
+            continue
+        path, _, content = line.partition("\t")
+        file = root / path
+        if content == "/":
+            file.mkdir(parents=True, exist_ok=True)
+            continue
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if content.startswith("-> "):
+            file.symlink_to(content[3:])
+        else:
+            file.write_text(content.replace("\\n", "\n").replace("\\t", "\t") + "\n")
+    return root
 
 
 class GpuNode(PartsTest):
@@ -60,6 +80,24 @@ class GpuNode(PartsTest):
         agent = self.join("a100x4_pcie", nvmlInit_v2=9)
         self.assertEqual({device["kind"] for device in self.devices()}, {"cpu"})
         self.assertIn("modprobe nvidia", agent.text())
+
+    def test_gpus_of_amd_are_offered_and_a_worker_sees_those_it_was_given(self):
+        root = unpack(RECORDED / "mi300x_8.txt", Path(self.pool.folder, "machine"))
+        self.pool.serve()
+        agent = self.pool.launch("gpus", [
+            "agent", "--join", f"127.0.0.1:{self.pool.grpc}", "--name", "gpus", "--state",
+            self.pool.folder + "/gpus", "--devices", "rocm", "--device-root", str(root)])
+        wait_until(lambda: "gpus" in self.pool.run("nodes").stdout, 20, "the node joins")
+        devices = self.devices()
+        self.assertEqual([device["kind"] for device in devices], ["mi300x"] * 8, agent.text())
+        job = self.pool.submit("--devices", "2", "--", "sh", "-c",
+                               "echo $ROCR_VISIBLE_DEVICES=$HIP_VISIBLE_DEVICES")
+        self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
+        visible, _, counted = self.pool.run("logs", job).stdout.strip().partition("=")
+        self.assertEqual(counted, "0,1")
+        places = [[device["uuid"] for device in devices].index(u) for u in visible.split(",")]
+        self.assertEqual(places, sorted(places), "in PCI order")
+        self.assertEqual(len(places), 2)
 
     def test_nvml_by_name_refuses_to_go_on_without_it(self):
         self.pool.serve()
