@@ -155,7 +155,7 @@ void ClusterApi::act_on_node(const v1::ActOnNodeRequest& request,
   if (!action.ok()) return then(action.error());
   using Named = std::pair<NodeId, std::string>;
   const auto find = [node = request.node()](const View& view) -> Result<Named> {
-    const NodeState* found = TRY(find_node(view.brain.state(), node));
+    const NodeState* found = TRY(find_node(view.state, node));
     return Named{found->id, found->spec.name};
   };
   loop_.query<Named>(find, [this, then, action = *action, why = request.why()](Result<Named> node) {

@@ -22,7 +22,7 @@ Result<std::vector<LogStream>> streams_of(const std::string& word) {
 
 uint64_t LogRelay::open(const View& view, const v1::ReadLogsRequest& request,
                         std::shared_ptr<LogSink> sink) {
-  const Result<const JobState*> job = find_job(view.brain.state(), request.job());
+  const Result<const JobState*> job = find_job(view.state, request.job());
   Reader reader;
   reader.number = next_reader_++;
   reader.request = request;
@@ -71,7 +71,7 @@ Done LogRelay::set_lanes(const JobState& job, Reader& reader) {
 }
 
 void LogRelay::advance(const View& view, Reader& reader) {
-  const Result<const JobState*> job = find_job(view.brain.state(), to_text(reader.job));
+  const Result<const JobState*> job = find_job(view.state, to_text(reader.job));
   if (!job.ok()) return end(reader.number, job.error());
   bool all_done = true;
   for (Lane& lane : reader.lanes) {
@@ -116,7 +116,7 @@ bool LogRelay::choose_nodes(const View& view, const JobState& job, Lane& lane) {
     return true;
   }
   // An attempt from before the server's start: its node is asked for by asking all.
-  for (const auto& [id, node] : view.brain.state().nodes) {
+  for (const auto& [id, node] : view.state.nodes) {
     const cluster::NodeSight* sight = view.brain.sight_of(id);
     if (!node.lost && sight != nullptr && sight->connection != 0) lane.nodes.push_back(id);
   }
@@ -134,7 +134,7 @@ Result<LogRelay::Next> LogRelay::find_connection(const View& view, Reader& reade
   if (lane.waiting_since == Time{}) lane.waiting_since = view.now;
   const bool patient = reader.request.follow() || lane.offset > 0;
   if (patient && view.now - lane.waiting_since < options_.log_node_timeout) return Next::kWait;
-  return unavailable("node " + node_name(view.brain.state(), node) +
+  return unavailable("node " + node_name(view.state, node) +
                      " is not connected, and the output of rank " + std::to_string(lane.rank) +
                      " lies there; try again when it is back");
 }
@@ -165,7 +165,7 @@ void LogRelay::on_chunk(const View& view, const LogChunk& chunk) {
     return advance(view, reader);
   }
   pass_on(reader, *lane, chunk);
-  const Result<const JobState*> job = find_job(view.brain.state(), to_text(reader.job));
+  const Result<const JobState*> job = find_job(view.state, to_text(reader.job));
   if (chunk.ended && job.ok()) {
     finish_attempt(**job, reader, *lane);
   } else if (chunk.eof && !reader.request.follow()) {
@@ -206,7 +206,7 @@ Done LogRelay::settle_error(const View& view, Reader& reader, Lane& lane,
     ++lane.node;
     return done();
   }
-  const JobState& job = view.brain.state().jobs.at(reader.job);
+  const JobState& job = view.state.jobs.at(reader.job);
   const size_t rank = static_cast<size_t>(lane.rank);
   const bool lives = lane.attempt == job.attempt && rank < job.workers.size() &&
                      job.workers[rank].status != WorkerStatus::kEnded && !is_final(job.status);

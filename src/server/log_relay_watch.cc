@@ -20,8 +20,8 @@ void LogRelay::remember_places(const JobState& job) {
 
 void LogRelay::on_jobs_changed(const View& view, const std::set<JobId>& jobs) {
   for (const JobId id : jobs) {
-    const auto job = view.brain.state().jobs.find(id);
-    if (job != view.brain.state().jobs.end()) remember_places(job->second);
+    const auto job = view.state.jobs.find(id);
+    if (job != view.state.jobs.end()) remember_places(job->second);
   }
   std::vector<uint64_t> concerned;
   for (const auto& [number, reader] : readers_) {

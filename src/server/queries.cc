@@ -89,7 +89,7 @@ bool only_indexed(const std::set<JobStatus>& statuses) {
 
 void fill_from_index(const View& view, JobId after, const JobFilter& filter, size_t page_size,
                      v1::ListJobsResponse& out) {
-  const State& state = view.brain.state();
+  const State& state = view.state;
   for (size_t scanned = 0;; ++scanned) {
     const JobId next = next_unfinished(state, after);
     if (!next) return;
@@ -109,7 +109,7 @@ Result<v1::ListJobsResponse> list_jobs(const View& view, const v1::ListJobsReque
   const size_t page_size = TRY(page_size_of(request.page_size()));
   const JobId after = TRY(parse_token<JobId>(request.page_token(), &parse_job_id));
   const JobFilter filter{TRY(parse_statuses(request.statuses(), kJobStatuses)), request};
-  const std::map<JobId, JobState>& jobs = view.brain.state().jobs;
+  const std::map<JobId, JobState>& jobs = view.state.jobs;
   v1::ListJobsResponse out;
   if (request.newest_first()) {
     const auto from = after ? jobs.lower_bound(after) : jobs.end();
@@ -126,8 +126,8 @@ Result<v1::ListNodesResponse> list_nodes(const View& view, const v1::ListNodesRe
   const size_t page_size = TRY(page_size_of(request.page_size()));
   const NodeId after = TRY(parse_token<NodeId>(request.page_token(), &parse_node_id));
   const std::set<NodeStatus> statuses = TRY(parse_statuses(request.statuses(), kNodeStatuses));
-  const std::map<NodeId, NodeState>& nodes = view.brain.state().nodes;
-  const DeviceHolders holders = device_holders(view.brain.state());
+  const std::map<NodeId, NodeState>& nodes = view.state.nodes;
+  const DeviceHolders holders = device_holders(view.state);
   v1::ListNodesResponse out;
   NodeId last;
   for (auto node = nodes.upper_bound(after); node != nodes.end(); ++node) {
@@ -165,17 +165,17 @@ Result<const NodeState*> find_node(const State& state, const std::string& node) 
 }
 
 Result<v1::Job> get_job(const View& view, const std::string& job) {
-  const JobState* found = TRY(find_job(view.brain.state(), job));
+  const JobState* found = TRY(find_job(view.state, job));
   return view_of(view, *found, Detail::kWhole);
 }
 
 Result<v1::Node> get_node(const View& view, const std::string& node) {
-  const NodeState* found = TRY(find_node(view.brain.state(), node));
-  return view_of(view, *found, Detail::kWhole, device_holders(view.brain.state()));
+  const NodeState* found = TRY(find_node(view.state, node));
+  return view_of(view, *found, Detail::kWhole, device_holders(view.state));
 }
 
 Result<v1::ExplainJobResponse> explain_job(const View& view, const std::string& job) {
-  const JobState* found = TRY(find_job(view.brain.state(), job));
+  const JobState* found = TRY(find_job(view.state, job));
   v1::ExplainJobResponse out;
   *out.mutable_verdict() = to_proto(view.brain.explain(found->id, view.now));
   return out;

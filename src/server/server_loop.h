@@ -26,9 +26,12 @@
 
 namespace keiko::server {
 
-/// What a read sees; valid during the read only.
+/// What a read sees; valid during the read only. The tables come from `state`, which holds only
+/// what is durable; the brain, which may be ahead of it while the disk is full, tells what is
+/// fleeting: connections, progress, verdicts.
 struct View {
   const cluster::ClusterBrain& brain;
+  const State& state;
   Time now;
   const CommitLog& commits;
 };
@@ -73,7 +76,9 @@ class ServerLoop {
   }
 
   /// On the loop thread only.
-  View view() { return {*brain_, clock_.now(), commits_}; }
+  View view() {
+    return {*brain_, durable_ ? *durable_ : brain_->state(), clock_.now(), commits_};
+  }
 
   AgentRoster& agents() { return agents_; }
   EventLog& events() { return events_; }
@@ -88,6 +93,7 @@ class ServerLoop {
   void run_tasks();
   void wake_if_due();
   void commit();
+  void keep_durable_state();
   void deliver(cluster::Effects& effects);
   void note(const cluster::Note& note);
   void start_over(const Error& why);
@@ -102,6 +108,7 @@ class ServerLoop {
   ServerProbe& probe_;
   const uint64_t term_;
   std::optional<cluster::ClusterBrain> brain_;
+  std::optional<State> durable_;  // while effects are held and the brain is ahead of the journal
   CommitLog commits_;
   AgentRoster agents_;
   EventLog events_;

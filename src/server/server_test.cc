@@ -288,6 +288,7 @@ TEST(Server, a_full_disk_refuses_writes_serves_reads_keeps_leases_and_heals) {
   agent.end_worker({JobId{1}, 1, 0}, 0);  // news that cannot be made durable yet
   const uint64_t acks = agent.acks();
   ASSERT_TRUE(eventually([&] { agent.report(); return agent.acks() > acks + 3; }));
+  EXPECT_EQ(status_of(*client, "j1"), "RUNNING") << "a crash would take its end back";
   server.on_disk([](const auto& disk) { disk->set_capacity(std::nullopt); });
   EXPECT_TRUE(eventually([&] { return status_of(*client, "j1") == "COMPLETED"; }));
   ASSERT_TRUE(eventually([&] { return client->submit_job(submit_of("after")).ok(); }));

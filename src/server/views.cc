@@ -15,7 +15,7 @@ void set_time(Time time, google::protobuf::Timestamp* (v1::Job::*field)(), v1::J
 void add_worker(const View& view, const JobState& job, const WorkerState& worker, v1::Job& out) {
   v1::Worker& added = *out.add_workers();
   added.set_rank(worker.place.rank);
-  added.set_node(node_name(view.brain.state(), worker.place.node));
+  added.set_node(node_name(view.state, worker.place.node));
   added.mutable_devices()->Assign(worker.place.devices.begin(), worker.place.devices.end());
   added.set_status(to_text(worker.status));
   if (worker.status == WorkerStatus::kEnded) *added.mutable_end() = to_proto(worker.end);
@@ -34,7 +34,7 @@ void set_places(const View& view, const JobState& job, v1::Job& out) {
   std::optional<Progress> furthest;
   for (const WorkerState& worker : job.workers) {
     if (seen.insert(worker.place.node).second) {
-      out.add_nodes(node_name(view.brain.state(), worker.place.node));
+      out.add_nodes(node_name(view.state, worker.place.node));
     }
     running += worker.status == WorkerStatus::kRunning ? 1 : 0;
     const auto progress = view.brain.progress_of({job.id, job.attempt, worker.place.rank});
@@ -89,7 +89,7 @@ v1::Job view_of(const View& view, const JobState& job, Detail detail) {
   if (job.checkpoint != CheckpointMark{}) *out.mutable_checkpoint() = to_proto(job.checkpoint);
   out.set_user_faults(job.user_faults);
   out.set_infra_faults(job.infra_faults);
-  for (const NodeId node : job.excluded) out.add_excluded(node_name(view.brain.state(), node));
+  for (const NodeId node : job.excluded) out.add_excluded(node_name(view.state, node));
   set_time(job.submitted_at, &v1::Job::mutable_submitted_at, out);
   set_time(job.not_before, &v1::Job::mutable_not_before, out);
   set_time(job.started_at, &v1::Job::mutable_started_at, out);

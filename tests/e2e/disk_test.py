@@ -121,6 +121,8 @@ class ServerDisk(DiskTest):
         while time.monotonic() < lease_over:  # the lease of 10 s is renewed all the same
             self.assertIn(self.pool.node("n1").get("status"), ("READY", "SLOW"))
             self.counts_on()
+        self.assertEqual(self.pool.job(short)["status"], "RUNNING",
+                         "nothing is told that a crash would take back")
 
         self.disk.make_room()
         wait_until(lambda: self.pool.run("submit", "--", "true").returncode == 0, 30,
