@@ -35,10 +35,13 @@ class Stream : public grpc::ClientBidiReactor<v1::AgentMessage, v1::ServerMessag
     self_ = std::move(self);
     stub_->async()->Session(&context_, this);
     AddHold();
+    // The alarm keeps its function as long as it lives, so one that owned the stream would keep
+    // both for ever.
     alarm_.Set(std::chrono::system_clock::now() +
                    std::chrono::nanoseconds(options_.connect_timeout.ns),
-               [stream = self_](bool due) {
-                 if (due && !stream->is_connected()) stream->context_.TryCancel();
+               [weak = std::weak_ptr(self_)](bool due) {
+                 const std::shared_ptr<Stream> stream = due ? weak.lock() : nullptr;
+                 if (stream && !stream->is_connected()) stream->context_.TryCancel();
                });
     StartCall();
   }
