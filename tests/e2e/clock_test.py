@@ -9,7 +9,7 @@ import time
 import unittest
 from pathlib import Path
 
-from harness import KEIKO, PYTHON, need, skip_script, wait_until
+from harness import KEIKO, PYTHON, SANITIZER, need, skip_script, wait_until
 from parts import PartsTest
 
 COUNTER = Path(__file__).with_name("counter.py")
@@ -148,4 +148,6 @@ if __name__ == "__main__":
     need(KEIKO, "build it with ./dev build, or set KEIKO_BIN_DIR")
     if LIBRARY is None:
         skip_script("libfaketime is not there; ./dev setup test installs it")
+    if SANITIZER:
+        skip_script("libfaketime and a sanitizer both want to be the first library")
     unittest.main(verbosity=2)

@@ -25,6 +25,8 @@ PYTHON = "/usr/bin/python3"
 MARKER = "KEIKO_E2E_POOL"
 # How many times longer than usual a thing may take here; the sanitizer presets raise it.
 PATIENCE = float(os.environ.get("KEIKO_PATIENCE") or 2)
+# "address" or "thread" under the sanitizer presets.
+SANITIZER = os.environ.get("KEIKO_SANITIZER", "")
 
 
 def skip_script(reason):
