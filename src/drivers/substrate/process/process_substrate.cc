@@ -295,7 +295,7 @@ void ProcessSubstrate::bury(Worker& worker) {
   const bool same_boot =
       worker.shim.boot_id.empty() || worker.shim.boot_id == process::boot_id();
   const process::WorkerScope scope = scope_of(worker);
-  if (same_boot && !process::kill_members(scope, 20)) {
+  if (same_boot && !process::kill_members(scope, 20, worker.dying)) {
     worker.changed = true;
     return;
   }

@@ -19,6 +19,7 @@
 #include "drivers/substrate/process/port_reservation.h"
 #include "drivers/substrate/process/records.h"
 #include "drivers/substrate/process/sweep.h"
+#include "drivers/substrate/process/sweep.h"
 #include "ports/substrate.h"
 
 namespace keiko {
@@ -48,6 +49,7 @@ class ProcessSubstrate : public Substrate {
     process::Fd shim_fd;             ///< pidfd; readable when the shim is gone
     int watch = -1;
     bool changed = true;
+    process::DyingProcesses dying;   ///< what its dead shim left and was killed
   };
 
   explicit ProcessSubstrate(ProcessSubstrateOptions options) : options_(std::move(options)) {}

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <map>
 
 #include "drivers/substrate/process/files.h"
 #include "drivers/substrate/process/proc.h"
@@ -39,6 +38,17 @@ void append_strays(const WorkerScope& scope, std::vector<int64_t>& pids) {
     pids.push_back(stat.pid);
     for (const int64_t child : descendants(stat.pid)) pids.push_back(child);
   }
+}
+
+void note_start(const std::vector<int64_t>& pids, DyingProcesses& dying) {
+  for (const int64_t pid : pids) {
+    if (const auto stat = read_stat(pid)) dying.emplace(pid, stat->start_ticks);
+  }
+}
+
+bool is_alive(const std::pair<const int64_t, int64_t>& process) {
+  const auto stat = read_stat(process.first);
+  return stat.has_value() && !stat->dead() && stat->start_ticks == process.second;
 }
 
 }  // namespace
@@ -83,12 +93,15 @@ size_t signal_members(const WorkerScope& scope, int signal) {
   return count;
 }
 
-bool kill_members(const WorkerScope& scope, int rounds) {
+bool kill_members(const WorkerScope& scope, int rounds, DyingProcesses& dying) {
   for (int i = 0; i < rounds; ++i) {
-    if (signal_members(scope, SIGKILL) == 0 && find_members(scope).empty()) return true;
+    note_start(find_members(scope), dying);
+    const size_t signalled = signal_members(scope, SIGKILL);
+    std::erase_if(dying, [](const auto& process) { return !is_alive(process); });
+    if (signalled == 0 && dying.empty() && find_members(scope).empty()) return true;
     usleep(1'000);
   }
-  return find_members(scope).empty();
+  return dying.empty() && find_members(scope).empty();
 }
 
 }  // namespace keiko::process

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -32,7 +33,13 @@ std::vector<int64_t> find_members(const WorkerScope& scope);
 /// Sends `signal` to all of them. RETURNS: how many there were.
 size_t signal_members(const WorkerScope& scope, int signal);
 
-/// Kills until nothing is left, for `rounds` rounds of a millisecond. RETURNS: whether nothing is.
-bool kill_members(const WorkerScope& scope, int rounds);
+/// Processes that were found and are not gone yet: start time by pid. One that dies gives its
+/// memory back first, and its environment with it: nobody would know it as the worker's any more,
+/// while it still holds files, ports and devices.
+using DyingProcesses = std::map<int64_t, int64_t>;
+
+/// Kills until nothing is left, for `rounds` rounds of a millisecond. `dying` goes from one call to
+/// the next. RETURNS: whether nothing is left.
+bool kill_members(const WorkerScope& scope, int rounds, DyingProcesses& dying);
 
 }  // namespace keiko::process
