@@ -306,7 +306,7 @@ TEST_F(AgentLoopTest, takes_its_workers_along_when_it_is_told_to) {
   loop_->stop(true);
   EXPECT_TRUE(turn());
   advance();
-  EXPECT_EQ(last_report().end.cause, EndCause::kLeaseEnded);
+  EXPECT_EQ(last_report().end.cause, EndCause::kNodeLeft);
   EXPECT_TRUE(turn());  // until the server has heard of it
   say(ForgetWorker{kKey});
   EXPECT_FALSE(turn());

@@ -118,6 +118,7 @@ std::string to_text(EndCause cause) {
     case EndCause::kLeaseEnded: return "lease_ended";
     case EndCause::kVanished: return "vanished";
     case EndCause::kNodeFailed: return "node_failed";
+    case EndCause::kNodeLeft: return "node_left";
   }
   return "unknown";
 }

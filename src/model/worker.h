@@ -100,6 +100,7 @@ enum class EndCause : int {
   kLeaseEnded = 6,    ///< the agent stopped it since it could not renew its lease
   kVanished = 7,      ///< gone without a trace (reboot, state lost)
   kNodeFailed = 8,    ///< never ran, as its node could not: disk full, no ports; see last_words
+  kNodeLeft = 9,      ///< stopped because its agent was told to stop and take its workers along
 };
 std::string to_text(EndCause cause);
 

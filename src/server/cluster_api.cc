@@ -26,8 +26,9 @@ Result<NodeAction> parse_node_action(const std::string& word) {
   if (word == "cordon") return NodeAction::kCordon;
   if (word == "drain") return NodeAction::kDrain;
   if (word == "uncordon") return NodeAction::kUncordon;
-  return invalid_argument("action: " + quote_text(word) + " is not one of cordon, drain, uncordon",
-                          "action");
+  if (word == "forget") return NodeAction::kForget;
+  return invalid_argument(
+      "action: " + quote_text(word) + " is not one of cordon, drain, uncordon, forget", "action");
 }
 
 Result<cluster::SubmitJob> parse_submit(const v1::SubmitJobRequest& request) {

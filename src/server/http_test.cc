@@ -43,6 +43,9 @@ TEST(Http, nodes_and_devices_are_shown_and_cordoned) {
   ASSERT_TRUE(eventually([&] { return agent.welcomed(); }));
   EXPECT_EQ(ask(server, "GET", "/v1/nodes").json()["nodes"][0]["name"], "a");
   EXPECT_EQ(ask(server, "POST", "/v1/nodes/a:cordon").status, 200);
+  const auto forget = ask(server, "POST", "/v1/nodes/a:forget");
+  EXPECT_EQ(forget.status, 409) << "only what is LOST";
+  EXPECT_NE(forget.body.find("only a LOST node is forgotten"), std::string::npos) << forget.body;
   EXPECT_EQ(ask(server, "GET", "/v1/nodes/a").json()["status"], "CORDONED");
   const Json devices = ask(server, "GET", "/v1/devices").json();
   ASSERT_EQ(devices["devices"].size(), 2u);

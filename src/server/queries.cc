@@ -136,6 +136,7 @@ Result<v1::ListNodesResponse> list_nodes(const View& view, const v1::ListNodesRe
       break;
     }
     last = node->first;
+    if (node->second.forgotten) continue;
     if (statuses.empty() || statuses.count(view.brain.status_of(node->first, view.now)) != 0) {
       *out.add_nodes() = view_of(view, node->second, Detail::kListing, holders);
     }
@@ -152,12 +153,19 @@ Result<const JobState*> find_job(const State& state, const std::string& job) {
 
 Result<const NodeState*> find_node(const State& state, const std::string& node) {
   const auto named = state.node_by_name.find(node);
-  if (named != state.node_by_name.end()) return &state.nodes.at(named->second);
+  const auto known = [&](NodeId id) -> const NodeState* {
+    const auto found = state.nodes.find(id);
+    return found == state.nodes.end() || found->second.forgotten ? nullptr : &found->second;
+  };
+  if (named != state.node_by_name.end() && known(named->second) != nullptr) {
+    return known(named->second);
+  }
   const Result<NodeId> id = parse_node_id(node);
-  const auto found = id.ok() ? state.nodes.find(*id) : state.nodes.end();
-  if (found != state.nodes.end()) return &found->second;
+  if (id.ok() && known(*id) != nullptr) return known(*id);
   std::vector<std::string> names;
-  for (const auto& [name, number] : state.node_by_name) names.push_back(name);
+  for (const auto& [name, number] : state.node_by_name) {
+    if (known(number) != nullptr) names.push_back(name);
+  }
   const std::string near = names.size() <= 1000 ? nearest_word(node, names) : "";
   return not_found("there is no node " + quote_text(node) +
                    (near.empty() ? "; `keiko nodes` lists those there are"

@@ -62,6 +62,7 @@ void ServerProbe::read(const cluster::ClusterBrain& brain, Time now, size_t inbo
   double devices = 0;
   double taken = 0;
   for (const auto& [id, node] : state.nodes) {
+    if (node.forgotten) continue;
     ++nodes[brain.status_of(id, now)];
     if (node.lost) continue;
     devices += static_cast<double>(node.spec.devices.size());

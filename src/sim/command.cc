@@ -198,6 +198,10 @@ int replay(const std::string& path) {
 }  // namespace
 
 int sim_main(const std::vector<std::string>& arguments) {
+  if (!arguments.empty() && (arguments[0] == "--help" || arguments[0] == "-h")) {
+    std::printf("%s", kUsage);
+    return 0;
+  }
   if (!arguments.empty() && arguments[0] == "scenario") return scenarios(arguments);
   if (arguments.size() == 2 && arguments[0] == "replay") return replay(arguments[1]);
   SwarmOptions options;
@@ -216,7 +220,8 @@ int sim_main(const std::vector<std::string>& arguments) {
     if (word == "--also") {
       options.also = read_seeds(read_file(value).value_or(""));
     } else if (!parse_digits(value, number)) {
-      return usage("'" + word + "' is not understood");
+      return usage(word.rfind("--", 0) == 0 ? word + " needs a whole number"
+                                             : "'" + word + "' is not understood");
     } else if (word == "--seeds") {
       options.seeds = number;
     } else if (word == "--first") {

@@ -105,13 +105,13 @@ void Disturbance::kill_worker() { some_machine().kill_some_worker(world_.prng().
 void Disturbance::operate() {
   if (!world_.server().up()) return;
   const State& state = world_.server().state();
-  const uint64_t what = world_.prng().below(7);
-  if (what < 3 && !state.nodes.empty()) {
+  const uint64_t what = world_.prng().below(8);
+  if (what < 4 && !state.nodes.empty()) {
     const NodeId node{1 + world_.prng().below(state.nodes.size())};
     world_.command(cluster::ActOnNode{node, static_cast<cluster::NodeAction>(what), "by hand"});
-  } else if (what >= 3 && !state.jobs.empty()) {
+  } else if (what >= 4 && !state.jobs.empty()) {
     const JobId job{1 + world_.prng().below(state.jobs.size())};
-    world_.command(cluster::ActOnJob{job, static_cast<cluster::JobAction>(what - 3), "by hand"});
+    world_.command(cluster::ActOnJob{job, static_cast<cluster::JobAction>(what - 4), "by hand"});
   }
 }
 

@@ -11,7 +11,7 @@
 //   <the expected trace>
 //
 // Actions: submit J, cancel|hold|release|requeue J, kill J rank=R, crash server|agent N|machine N,
-// start server|agent N, partition N, reconnect N, cordon|drain|uncordon N, expect J STATUS
+// start server|agent N, partition N, reconnect N, cordon|drain|uncordon|forget N, expect J STATUS
 // [attempts=K] [reason=R] [exit=C], expect-node N STATUS.
 // Job keys: workers devices cpu memory priority restarts infra_restarts grace time_limit one_node
 // and those of sim/program.h. Parsing is strict; errors name the line.

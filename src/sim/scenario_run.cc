@@ -57,6 +57,7 @@ class ScenarioRun {
     if (verb == "requeue") return act(step, target, cluster::JobAction::kRequeue);
     if (verb == "cordon") return duty(step, target, cluster::NodeAction::kCordon);
     if (verb == "drain") return duty(step, target, cluster::NodeAction::kDrain);
+    if (verb == "forget") return duty(step, target, cluster::NodeAction::kForget);
     if (verb == "uncordon") return duty(step, target, cluster::NodeAction::kUncordon);
     if (verb == "kill") return kill(step, target);
     if (verb == "expect") return expect_job(step, target);

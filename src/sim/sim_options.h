@@ -20,7 +20,7 @@ struct FaultOptions {
   Duration agent_crash_every;
   Duration machine_crash_every;
   Duration worker_kill_every;
-  Duration operator_every;         ///< cordon, drain, uncordon, hold, release, requeue, cancel
+  Duration operator_every;         ///< one of the nodes' or the jobs' actions, by chance
   int64_t drift_ppm_max = 0;
 };
 

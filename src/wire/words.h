@@ -40,7 +40,7 @@ inline constexpr std::array kWorkerStatuses{WorkerStatus::kStarting, WorkerStatu
 inline constexpr std::array kEndCauses{
     EndCause::kNone,        EndCause::kExited,      EndCause::kSignalled,  EndCause::kStopped,
     EndCause::kStartFailed, EndCause::kOutOfMemory, EndCause::kLeaseEnded, EndCause::kVanished,
-    EndCause::kNodeFailed};
+    EndCause::kNodeFailed,  EndCause::kNodeLeft};
 inline constexpr std::array kLinkKinds{LinkKind::kSystem, LinkKind::kNuma,  LinkKind::kPcie,
                                        LinkKind::kNvlink, LinkKind::kXgmi, LinkKind::kShared};
 

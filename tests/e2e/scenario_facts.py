@@ -19,7 +19,7 @@ import re
 JOB_FACTS = {"job_submitted", "job_placed", "rendezvous_ready", "worker_started", "worker_ended",
              "job_stopping", "attempt_ended", "job_cancelled", "job_held", "job_released",
              "checkpoint_committed"}
-NODE_FACTS = {"node_joined", "node_lost", "node_duty"}
+NODE_FACTS = {"node_joined", "node_lost", "node_duty", "node_forgotten"}
 RANK_FACTS = {"worker_started", "worker_ended", "checkpoint_committed"}
 CHANCE = re.compile(r' ?\b(port|ran|not_before|user_cpu|max_rss)=[^ }]+| \(looked in PATH=[^)]*\)')
 ABOUT = re.compile(r"\b(job|node)=([a-z]*\d+)")

@@ -108,7 +108,7 @@ class ScenarioRun:
             self.fail(step, f"{' '.join(step['words'])}: {done.stderr.strip()}")
 
     do_cancel = do_hold = do_release = do_requeue = act
-    do_cordon = do_drain = do_uncordon = act
+    do_cordon = do_drain = do_uncordon = do_forget = act
 
     def do_kill(self, step, name, rank="rank=0"):
         rank = int(rank.partition("=")[2])

@@ -4,6 +4,8 @@ import re
 from .draft import ScaffoldError, pascal
 
 HEADER = "src/core/state/event.h"
+JOBS = "src/core/state/events/job_events.h"
+POOL = "src/core/state/events/pool_events.h"
 APPLIES = "src/core/state/derived.h"
 
 STRUCT = """/// Say what happened, in the past tense.
@@ -58,11 +60,11 @@ def applied(line):
 
 def scaffold(draft, name):
     type_name = pascal(name)
-    text = draft.text(HEADER)
+    text = draft.text(JOBS) + draft.text(POOL)
     if re.search(rf'kName = "{name}"', text):
-        raise ScaffoldError(f"{HEADER} has an event {name} already")
+        raise ScaffoldError(f"there is an event {name} already: {JOBS}, {POOL}")
     kind = max(int(k) for k in re.findall(r"kKind = (\d+)", text)) + 1
-    draft.row_before(HEADER, r"^using StateBody =",
+    draft.row_before(JOBS, r"^}  // namespace keiko",
                      STRUCT.format(type=type_name, name=name, kind=kind))
     draft.replace(HEADER, r"(using StateBody =\s*std::variant<[^;]*?)>;",
                   lambda m: f"{m[1]},\n                 {type_name}>;",
@@ -76,6 +78,7 @@ def scaffold(draft, name):
                   f"apply_body of {type_name}")
     draft.new_file(f"src/core/state/apply_{name}.cc", APPLY.format(type=type_name, name=name))
     draft.new_file(f"src/core/state/apply_{name}_test.cc", TEST.format(type=type_name))
+    draft.box(f"is it not about a job? Then its struct belongs in {POOL}")
     draft.box("fields: one line each in fields(); tags are forever")
     draft.box(
         "apply: refuse what does not fit before anything is changed; a timeline entry, a test")

@@ -42,6 +42,7 @@ Reason reason_of(const WorkerEnd& end) {
     case EndCause::kOutOfMemory: return Reason::kOutOfMemory;
     case EndCause::kLeaseEnded:
     case EndCause::kVanished: return Reason::kNodeLost;
+    case EndCause::kNodeLeft: return Reason::kNodeDrained;
     default: return Reason::kWorkerFailed;
   }
 }
@@ -57,6 +58,7 @@ std::string end_text(const WorkerEnd& end) {
     case EndCause::kOutOfMemory: return "ran out of memory";
     case EndCause::kLeaseEnded: return "was lost with its node's lease";
     case EndCause::kVanished: return "vanished";
+    case EndCause::kNodeLeft: return "was stopped, as its node's agent was";
     default: return "was stopped";
   }
 }
@@ -66,7 +68,9 @@ std::string end_text(const WorkerEnd& end) {
 std::pair<int, int32_t> blame_order(const WorkerState& worker) {
   const bool consequence = worker.end.cause == EndCause::kStopped;
   const bool vanished = worker.end.cause == EndCause::kVanished;
-  const int rank = consequence ? 3 : of_infrastructure(worker.end) && !vanished ? 0 : 1;
+  const bool left = worker.end.cause == EndCause::kNodeLeft;
+  const bool infrastructure = left || (of_infrastructure(worker.end) && !vanished);
+  const int rank = consequence ? 3 : infrastructure ? 0 : 1;
   return {rank, worker.end_order};
 }
 
@@ -124,6 +128,7 @@ Blame blame_of(const State& state, const JobState& gang) {
   blame.rank = root->place.rank;
   blame.reason = reason_of(root->end);
   blame.infrastructure = of_infrastructure(root->end);
+  blame.planned = root->end.cause == EndCause::kNodeLeft;
   blame.exit_code = exit_code_of(root->end);
   blame.sentence = "rank " + std::to_string(blame.rank) + " on " +
                    state.nodes.at(root->place.node).spec.name + " " + end_text(root->end);
@@ -151,8 +156,12 @@ void BrainSteps::conclude(const JobState& gang) {
     ended.reason = gang.reason;
     ended.why = gang.message;
     ended.exit_code = 124;  // as coreutils' timeout(1)
+  } else if (const Blame blame = blame_of(brain_.state_, gang); blame.planned) {
+    ended.outcome = AttemptOutcome::kRequeued;
+    ended.reason = blame.reason;
+    ended.why = blame.sentence;
   } else {
-    ended = fault_outcome(gang, blame_of(brain_.state_, gang), now_);
+    ended = fault_outcome(gang, blame, now_);
   }
 #ifdef KEIKO_BUG_SILENT_FAILURE
   ended.reason = Reason::kNone;

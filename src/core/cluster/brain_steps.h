@@ -53,6 +53,7 @@ class BrainSteps {
   void cancel(uint64_t request, const JobState& target, const std::string& why);
   void requeue(uint64_t request, const JobState& target, const std::string& why);
   void drain(NodeId node, const std::string& why);
+  void forget(uint64_t request, const NodeState& node, const std::string& why);
 
   // on_hello.cc
   void refuse(uint64_t connection, const std::string& why);
@@ -106,6 +107,7 @@ struct Blame {
   int32_t rank = 0;
   Reason reason = Reason::kNone;
   bool infrastructure = false;
+  bool planned = false;  ///< somebody stopped the node: nobody's fault, no budget is charged
   int32_t exit_code = 0;
   std::string sentence;  ///< "rank 1 on n2 was killed from outside (signal 9)"
 };

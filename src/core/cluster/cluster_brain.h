@@ -20,7 +20,7 @@ namespace keiko::cluster {
 // ---- what comes in ----
 
 enum class JobAction : int { kCancel = 0, kHold = 1, kRelease = 2, kRequeue = 3 };
-enum class NodeAction : int { kCordon = 0, kDrain = 1, kUncordon = 2 };
+enum class NodeAction : int { kCordon = 0, kDrain = 1, kUncordon = 2, kForget = 3 };
 
 /// A token that was used before returns the job it made: a retried submit makes no second job.
 struct SubmitJob { JobSpec spec; std::string token; };

@@ -296,6 +296,19 @@ TEST_F(Budgets, a_node_that_cannot_start_a_program_is_the_infrastructures_fault)
   EXPECT_NE(job().workers[0].place.node, first) << "another node may have room";
 }
 
+TEST_F(Budgets, a_node_that_is_stopped_on_purpose_is_nobodys_fault) {
+  JobSpec spec = job_spec(2, 1);
+  spec.restarts = 0;
+  spec.infra_restarts = 0;
+  job_ = pool_.submit(spec);
+  const int32_t attempt = job().attempt;
+  end(0, EndCause::kNodeLeft);
+  end(1, EndCause::kStopped);
+  EXPECT_EQ(job().attempt, attempt + 1) << to_text(job().status) << ": " << job().message;
+  EXPECT_EQ(job().infra_faults + job().user_faults, 0);
+  EXPECT_TRUE(job().excluded.empty());
+}
+
 TEST_F(Budgets, infrastructure_has_its_own) {
   JobSpec spec = job_spec(1, 1);
   spec.restarts = 0;

@@ -84,9 +84,10 @@ void BrainSteps::requeue(uint64_t request, const JobState& target, const std::st
 
 void BrainSteps::carry_out(uint64_t request, const ActOnNode& act) {
   const auto found = brain_.state_.nodes.find(act.node);
-  if (found == brain_.state_.nodes.end()) {
+  if (found == brain_.state_.nodes.end() || found->second.forgotten) {
     return reply(request, not_found("there is no node " + to_text(act.node)));
   }
+  if (act.action == NodeAction::kForget) return forget(request, found->second, act.why);
   const bool cordon = act.action != NodeAction::kUncordon;
   const bool draining = act.action == NodeAction::kDrain;
   if (found->second.cordoned != cordon || found->second.draining != draining) {
@@ -97,6 +98,18 @@ void BrainSteps::carry_out(uint64_t request, const ActOnNode& act) {
   see(act.node);
   const char* what = draining ? " is draining" : cordon ? " is cordoned" : " takes work";
   reply(request, JobId{}, found->second.spec.name + what);
+}
+
+void BrainSteps::forget(uint64_t request, const NodeState& node, const std::string& why) {
+  if (!node.lost) {
+    return reply(request,
+                 failed_precondition(node.spec.name + " is " +
+                                     to_text(brain_.status_of(node.id, now_)) +
+                                     "; only a LOST node is forgotten, so stop its agent first"));
+  }
+  const std::string name = node.spec.name;
+  commit(NodeForgotten{node.id, why});
+  reply(request, JobId{}, name + " is forgotten");
 }
 
 void BrainSteps::drain(NodeId node, const std::string& why) {

@@ -46,6 +46,7 @@ class NodeSteps {
   void spawn(WorkerLaunch launch);
   void release_held();
   void end_held(NodeBrain::Worker& worker);
+  EndCause cause_of_stop(const NodeBrain::Worker& worker) const;
   /// RETURNS: the port that this node reserved for the key's attempt, 0 if none yet.
   int32_t known_port(const WorkerKey& key) const;
   void learn_port(const WorkerReport& report);

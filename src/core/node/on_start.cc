@@ -51,8 +51,7 @@ void NodeSteps::release_held() {
 void NodeSteps::end_held(NodeBrain::Worker& worker) {
   worker.held.reset();
   worker.report.status = WorkerStatus::kEnded;
-  const bool by_node = worker.lease_stop || brain_.leaving_;
-  worker.report.end.cause = by_node ? EndCause::kLeaseEnded : EndCause::kStopped;
+  worker.report.end.cause = cause_of_stop(worker);
   news_ = true;
 }
 

@@ -19,13 +19,16 @@ void NodeSteps::on(const WorkerChanged& event) {
     known.end = event.report.end;
     const EndCause cause = known.end.cause;
     const bool ran = cause == EndCause::kSignalled || cause == EndCause::kExited;
-    if (worker.stop_asked && ran) {
-      const bool by_node = worker.lease_stop || brain_.leaving_;
-      known.end.cause = by_node ? EndCause::kLeaseEnded : EndCause::kStopped;
-    }
+    if (worker.stop_asked && ran) known.end.cause = cause_of_stop(worker);
     effects_.push_back(Note{"worker_ended", to_text(known.key) + " " + fields_text(known.end)});
   }
   news_ = true;
+}
+
+/// Why a worker that was asked to stop is gone.
+EndCause NodeSteps::cause_of_stop(const NodeBrain::Worker& worker) const {
+  if (worker.lease_stop) return EndCause::kLeaseEnded;
+  return brain_.leaving_ ? EndCause::kNodeLeft : EndCause::kStopped;
 }
 
 void NodeSteps::on(const WorkerSaid& event) {

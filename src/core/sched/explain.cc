@@ -5,26 +5,56 @@
 #include "core/sched/refusal.h"
 
 namespace keiko::sched {
+namespace {
+
+/// What would help this job on this pool, rather than what helps jobs in general.
+void name_cures(const PoolView& pool, const JobState& job, const Shape& shape, Verdict& verdict) {
+  PoolView serving = pool;
+  std::erase_if(serving.slots(),
+                [&](const Slot& slot) { return !node_refusal(slot, shape).empty(); });
+  const bool could_hold =
+      room_for(serving, shape, job.spec.one_node, true).workers >= job.spec.workers;
+  PoolView absent = pool;
+  std::erase_if(absent.slots(), [](const Slot& slot) {
+    const NodeState& node = *slot.node;
+    return !node.lost && !node.draining && !node.cordoned && !slot.avoided;
+  });
+  const bool lacks_some = room_for(absent, shape, job.spec.one_node, true).workers > 0;
+
+  verdict.cured_by.clear();
+  if (could_hold) verdict.cured_by.push_back(Cure::kDevicesFreed);
+  if (lacks_some) verdict.cured_by.push_back(Cure::kNodeReturned);
+  verdict.cured_by.push_back(Cure::kNodeJoined);
+  if (verdict.reason == Reason::kWaitingForDevices) verdict.cured_by.push_back(Cure::kSmallerAsk);
+  if (!could_hold) {
+    verdict.sentence += "; the nodes that take work now could not hold it even if they were empty";
+  }
+}
+
+}  // namespace
 
 Verdict explain(const State& state, JobId id, const PassInput& input) {
   const auto found = state.jobs.find(id);
   if (found == state.jobs.end() || !state.pending.contains(id)) return {};
   const JobState& job = found->second;
   const PolicySet& policy = policy_set(state.policy);
+  const PoolView pool(state, input);
+  const Shape shape = shape_of(job.spec, job.excluded);
 
   Plan plan = schedule(state, input);
   Verdict verdict;
   if (const auto known = plan.verdicts.find(id); known != plan.verdicts.end()) {
     verdict = known->second;
   } else {
-    const PoolView pool(state, input);
-    const Shape shape = shape_of(job.spec, job.excluded);
     verdict = not_now(pool, job, shape);
     const bool starts = std::any_of(plan.starts.begin(), plan.starts.end(),
                                     [&](const JobPlan& start) { return start.job == id; });
     if (starts) {
       verdict = {Fit::kFits, Reason::kNone, "it fits and starts with the next pass", {}, {}};
     }
+  }
+  if (verdict.reason == Reason::kWaitingForDevices || verdict.reason == Reason::kBehindOthers) {
+    name_cures(pool, job, shape, verdict);
   }
   int64_t ahead = 0;
   JobId first;

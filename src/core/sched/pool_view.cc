@@ -12,6 +12,7 @@ Shape shape_of(const JobSpec& spec, const std::set<NodeId>& excluded) {
 PoolView::PoolView(const State& state, const PassInput& input) {
   slots_.reserve(state.nodes.size());
   for (const auto& [id, node] : state.nodes) {
+    if (node.forgotten) continue;
     Slot& slot = slots_.emplace_back();
     slot.node = &node;
     slot.taken = node.device_taken;

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 namespace keiko::sched {
-namespace {
 
 std::string cores_text(int64_t cpu_milli) {
   std::string text = std::to_string(cpu_milli / 1000);
@@ -14,6 +13,8 @@ std::string cores_text(int64_t cpu_milli) {
   }
   return text;
 }
+
+namespace {
 
 /// What a node has of one countable thing against what a worker needs.
 struct Need {

@@ -9,6 +9,9 @@ namespace keiko::sched {
 /// RETURNS: "2 workers x 4 devices (h100, >= 80GiB each), 8 cpu, 16GiB memory".
 std::string ask_text(const JobSpec& spec);
 
+/// RETURNS: "1.5" for 1500 thousandths of a core.
+std::string cores_text(int64_t cpu_milli);
+
 /// Counts, for each clause that some node fails, how many nodes fail it first, in the order duty
 /// and labels, device kind, device memory, free devices, free cpu, free memory; the nearest miss is
 /// the node that comes closest to the clause.

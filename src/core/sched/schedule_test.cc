@@ -203,6 +203,25 @@ TEST(Feasibility, an_impossible_ask_is_never_and_names_the_nearest_fit) {
   EXPECT_NE(verdict.sentence.find("another kind"), std::string::npos) << verdict.sentence;
 }
 
+TEST(Feasibility, says_how_much_less_cpu_or_memory_would_do) {
+  State state;
+  add_node(state, "a", 1);  // 4 cores, 32 GiB
+  add_node(state, "b", 1);
+  JobSpec spec = add_job(state, 2, 0).spec;
+  spec.cpu_milli = 8000;
+  EXPECT_NE(feasibility(state, spec).sentence.find("with 4 cpu per worker it would fit"),
+            std::string::npos)
+      << feasibility(state, spec).sentence;
+  spec.cpu_milli = 1000;
+  spec.memory = gibibytes(100);
+  EXPECT_NE(feasibility(state, spec).sentence.find("with 32768MiB per worker it would fit"),
+            std::string::npos)
+      << feasibility(state, spec).sentence;
+  spec.cpu_milli = 8000;
+  EXPECT_NE(feasibility(state, spec).sentence.find("less cpu and less memory"), std::string::npos)
+      << feasibility(state, spec).sentence;
+}
+
 TEST(Feasibility, a_busy_or_lost_node_does_not_make_an_ask_impossible) {
   State state;
   occupy(add_node(state, "a", 2), {0, 1});
@@ -231,6 +250,24 @@ TEST(Explain, counts_nodes_per_clause_and_what_is_ahead) {
   EXPECT_EQ(verdict.clauses[0].nearest, "b has 3 free");
   EXPECT_EQ(verdict.clauses[1].nearest, "c has 0 devices");
   EXPECT_NE(verdict.sentence.find("first " + to_text(ahead)), std::string::npos)
+      << verdict.sentence;
+}
+
+TEST(Explain, names_only_what_would_help_this_job) {
+  State state;
+  occupy(add_node(state, "a", 2), {0, 1});
+  const JobId job = add_job(state, 1, 2).id;
+  using enum Cure;
+  EXPECT_EQ(explain(state, job, {}).cured_by,
+            (std::vector<Cure>{kDevicesFreed, kNodeJoined, kSmallerAsk}));
+  NodeState& big = add_node(state, "b", 4);
+  big.lost = true;
+  EXPECT_EQ(explain(state, job, {}).cured_by,
+            (std::vector<Cure>{kDevicesFreed, kNodeReturned, kNodeJoined, kSmallerAsk}));
+  const JobId large = add_job(state, 1, 4).id;
+  const Verdict verdict = explain(state, large, {});
+  EXPECT_EQ(verdict.cured_by, (std::vector<Cure>{kNodeReturned, kNodeJoined, kSmallerAsk}));
+  EXPECT_NE(verdict.sentence.find("even if they were empty"), std::string::npos)
       << verdict.sentence;
 }
 

@@ -42,6 +42,10 @@ Done apply_body(State& state, Time at, const AttemptEnded& event) {
   job->intent = StopIntent::kNone;
   job->reason = event.reason;
   job->message = event.why;
+  if (job->status == JobStatus::kSuspended) {
+    job->reason = Reason::kHeld;
+    job->message = held_text(job->id);
+  }
   add_timeline(*job, at, to_text(event.outcome), event.why);
   if (!is_final(job->status)) job->workers.clear();
   reindex(state, *job);

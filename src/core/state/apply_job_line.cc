@@ -10,12 +10,17 @@ bool waits(const JobState& job) {
 
 }  // namespace
 
+std::string held_text(JobId job) {
+  return "held; `keiko release " + to_text(job) + "` lets it run";
+}
+
 Done apply_body(State& state, Time at, const JobCancelled& event) {
   JobState* job = TRY(find_job(state, event.kName, event.job));
   if (!waits(*job)) return misfit(event.kName, to_text(job->id) + " is " + to_text(job->status));
   job->status = JobStatus::kCancelled;
   job->held = false;
   job->reason = Reason::kCancelledByUser;
+  job->exit_code = 130;  // as of one that was cancelled while it ran
   job->message = event.why;
   job->ended_at = at;
   add_timeline(*job, at, "cancelled", event.why);
@@ -33,7 +38,7 @@ Done apply_body(State& state, Time at, const JobHeld& event) {
   if (job->status == JobStatus::kPending) {
     job->status = JobStatus::kSuspended;
     job->reason = Reason::kHeld;
-    job->message = "held; `keiko release " + to_text(job->id) + "` lets it run";
+    job->message = held_text(job->id);
   }
   add_timeline(*job, at, "held", "held");
   reindex(state, *job);

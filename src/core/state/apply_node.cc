@@ -31,6 +31,7 @@ Done apply_body(State& state, Time at, const NodeJoined& event) {
   node.device_taken.resize(event.spec.devices.size());
   node.joined_at = at;
   node.lost = false;
+  node.forgotten = false;
   state.node_by_name[event.spec.name] = event.node;
   return done();
 }
@@ -47,8 +48,22 @@ Done apply_body(State& state, Time at, const NodeLost& event) {
 
 Done apply_body(State& state, Time /*at*/, const NodeDuty& event) {
   NodeState* node = TRY(find_node(state, event.kName, event.node));
+  if (node->forgotten) return misfit(event.kName, node->spec.name + " is forgotten");
   node->cordoned = event.cordoned;
   node->draining = event.draining;
+  return done();
+}
+
+Done apply_body(State& state, Time /*at*/, const NodeForgotten& event) {
+  NodeState* node = TRY(find_node(state, event.kName, event.node));
+  if (!node->lost) return misfit(event.kName, node->spec.name + " is not lost");
+  if (node->forgotten) return misfit(event.kName, node->spec.name + " is forgotten already");
+  node->forgotten = true;
+  node->cordoned = false;
+  node->draining = false;
+  node->spec.devices.clear();
+  node->spec.links.clear();
+  node->device_taken.clear();
   return done();
 }
 

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "core/state/derived.h"
 #include "core/state/state_fixture.h"
 
 namespace keiko {
@@ -169,6 +170,7 @@ TEST_F(JobLineLaw, holds_releases_and_cancels_what_waits) {
   ASSERT_TRUE(tables_.apply(JobHeld{job}).ok());
   ASSERT_TRUE(tables_.apply(JobCancelled{job, "enough"}).ok());
   EXPECT_EQ(tables_.job(job).status, JobStatus::kCancelled);
+  EXPECT_EQ(tables_.job(job).exit_code, 130) << "as of one that was cancelled while it ran";
   EXPECT_EQ(tables_.job(job).ended_at, tables_.now);
   EXPECT_REFUSED(tables_, tables_.apply(JobCancelled{job, ""}), "is CANCELLED");
   EXPECT_REFUSED(tables_, tables_.apply(JobHeld{job}), "is CANCELLED");
@@ -299,6 +301,8 @@ TEST_F(AttemptEndedLaw, leaves_a_job_that_was_held_while_it_stopped_out_of_the_l
   ASSERT_TRUE(tables_.end(job, 0, EndCause::kStopped).ok());
   ASSERT_TRUE(tables_.conclude(job, AttemptOutcome::kRequeued).ok());
   EXPECT_EQ(tables_.job(job).status, JobStatus::kSuspended);
+  EXPECT_EQ(tables_.job(job).reason, Reason::kHeld) << "not what ended the attempt";
+  EXPECT_EQ(tables_.job(job).message, held_text(job));
   EXPECT_TRUE(tables_.state.pending.empty());
 }
 
@@ -362,6 +366,25 @@ TEST_F(NodeLaw, is_lost_only_when_it_holds_nothing_and_found_again_by_joining) {
   ASSERT_TRUE(tables_.apply(NodeJoined{a_, node_spec("a", 2)}).ok());
   EXPECT_FALSE(tables_.node(a_).lost);
   EXPECT_TRUE(tables_.node(a_).cordoned) << "duty outlives a loss";
+}
+
+TEST_F(NodeLaw, is_forgotten_only_when_lost_and_is_new_when_it_joins_after_all) {
+  const JobId job = tables_.add_job(job_spec(1, 1));
+  ASSERT_TRUE(tables_.place(job, {{0, a_, {0}}}).ok());
+  ASSERT_TRUE(tables_.end(job, 0, EndCause::kExited).ok());
+  ASSERT_TRUE(tables_.conclude(job, AttemptOutcome::kCompleted).ok());
+  EXPECT_REFUSED(tables_, tables_.apply(NodeForgotten{a_, ""}), "a is not lost");
+  ASSERT_TRUE(tables_.apply(NodeDuty{a_, true, true, ""}).ok());
+  ASSERT_TRUE(tables_.apply(NodeLost{a_}).ok());
+  ASSERT_TRUE(tables_.apply(NodeForgotten{a_, "sold"}).ok());
+  EXPECT_TRUE(tables_.node(a_).spec.devices.empty());
+  EXPECT_EQ(tables_.job(job).workers[0].place.node, a_) << "history still names it";
+  EXPECT_REFUSED(tables_, tables_.apply(NodeForgotten{a_, ""}), "forgotten already");
+  EXPECT_REFUSED(tables_, tables_.apply(NodeDuty{a_, false, false, ""}), "is forgotten");
+  ASSERT_TRUE(tables_.apply(NodeJoined{a_, node_spec("a", 3)}).ok());
+  EXPECT_FALSE(tables_.node(a_).forgotten);
+  EXPECT_FALSE(tables_.node(a_).cordoned) << "its duty was forgotten too";
+  EXPECT_EQ(tables_.node(a_).device_taken.size(), 3u);
 }
 
 TEST_F(TermLaw, only_rises) {

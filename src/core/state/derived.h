@@ -20,6 +20,9 @@ void rebuild_derived(State& state);
 /// Is the job placed: does it hold, or wait for the end of, an attempt's workers?
 bool is_placed(JobStatus status);
 
+/// What a suspended job says of itself.
+std::string held_text(JobId job);
+
 /// Adds an entry to the job's timeline and drops the oldest beyond the cap.
 void add_timeline(JobState& job, Time at, const std::string& what, std::string text);
 
@@ -55,6 +58,7 @@ Done apply_body(State& state, Time at, const CheckpointCommitted& event);
 Done apply_body(State& state, Time at, const NodeJoined& event);
 Done apply_body(State& state, Time at, const NodeLost& event);
 Done apply_body(State& state, Time at, const NodeDuty& event);
+Done apply_body(State& state, Time at, const NodeForgotten& event);
 Done apply_body(State& state, Time at, const OptionsChanged& event);
 
 }  // namespace keiko

@@ -15,7 +15,7 @@ class HistoryDraw {
   HistoryDraw(uint64_t seed, Tables& tables) : prng_(seed), tables_(tables) {}
 
   StateBody next() {
-    switch (prng_.below(16)) {
+    switch (prng_.below(17)) {
       case 0: return ServerStarted{tables_.state.term + prng_.below(3)};
       case 1: return NodeJoined{some_node(), node()};
       case 2: return NodeLost{some_node()};
@@ -32,6 +32,7 @@ class HistoryDraw {
       case 12: return WorkerEnded{key(), end()};
       case 13: return stop_or_line();
       case 14: return conclude();
+      case 15: return NodeForgotten{some_node(), "drawn"};
       default: return CheckpointCommitted{some_job(), attempt(), {prng_.between(-1, 50), "ref"}};
     }
   }

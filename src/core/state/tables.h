@@ -128,6 +128,9 @@ struct NodeState {
   bool draining = false;
   Time joined_at;
   Time lost_at;
+  /// An operator said that a lost node will not return. Kept, since ended workers name it, without
+  /// devices and shown nowhere. Cleared when it joins again.
+  bool forgotten = false;
   // Follow from the jobs' placements; kept by apply() and checked by check_state().
   std::vector<bool> device_taken; ///< by device index
   int64_t cpu_taken_milli = 0;
@@ -142,6 +145,7 @@ struct NodeState {
     v(5, "draining", s.draining);
     v(6, "joined_at", s.joined_at);
     v(7, "lost_at", s.lost_at);
+    v(8, "forgotten", s.forgotten);
   }
 };
 
