@@ -41,6 +41,19 @@ Done check_environment(const std::map<std::string, std::string>& env) {
   return done();
 }
 
+/// What tells the workers of a gang apart. One value for all of them would make them wait for each
+/// other for ever.
+Done check_identities(const JobSpec& spec) {
+  if (spec.workers < 2) return done();
+  for (const char* const name :
+       {"RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"}) {
+    if (!spec.env.contains(name)) continue;
+    return bad_field("env", std::string(name) + " is set by Keiko, differently for each worker of "
+                                                "a gang; leave it out");
+  }
+  return done();
+}
+
 }  // namespace
 
 bool is_label(const std::string& text) {
@@ -64,6 +77,7 @@ Done validate(const JobSpec& spec) {
   }
   for (const std::string& word : spec.command) TRY(has_no_nul("command", word));
   TRY(check_environment(spec.env));
+  TRY(check_identities(spec));
   if (!spec.workdir.empty() && spec.workdir[0] != '/') {
     return bad_field("workdir", quote_text(spec.workdir) + " is not an absolute path");
   }

@@ -1,0 +1,96 @@
+#include <gtest/gtest.h>
+
+#include "model/job.h"
+#include "model/node.h"
+
+namespace keiko {
+namespace {
+
+JobSpec good_job() {
+  JobSpec spec;
+  spec.name = "train";
+  spec.command = {"true"};
+  return spec;
+}
+
+#define EXPECT_BAD(spec, field_name, words)                                    \
+  do {                                                                         \
+    const Done refused = validate(spec);                                       \
+    ASSERT_FALSE(refused.ok());                                                \
+    EXPECT_EQ(refused.error().code, Code::kInvalidArgument);                   \
+    EXPECT_EQ(refused.error().where, field_name);                              \
+    EXPECT_NE(refused.error().message.find(words), std::string::npos)          \
+        << refused.error().message;                                            \
+  } while (false)
+
+TEST(JobSpecRules, leave_a_plain_command_alone) { EXPECT_TRUE(validate(good_job()).ok()); }
+
+TEST(JobSpecRules, name_what_is_no_name) {
+  for (const std::string name : {"", "Train", "a_b", "-a", "a-", "a b"}) {
+    JobSpec spec = good_job();
+    spec.name = name;
+    EXPECT_BAD(spec, "name", "is not a name");
+  }
+  JobSpec spec = good_job();
+  spec.name = std::string(63, 'a');
+  EXPECT_TRUE(validate(spec).ok());
+  spec.name += 'a';
+  EXPECT_BAD(spec, "name", "1 to 63");
+}
+
+TEST(JobSpecRules, want_a_program) {
+  JobSpec spec = good_job();
+  spec.command = {};
+  EXPECT_BAD(spec, "command", "is empty");
+  spec.command = {"", "x"};
+  EXPECT_BAD(spec, "command", "is empty");
+  spec.command = {"echo", std::string("a\0b", 3)};
+  EXPECT_BAD(spec, "command", "NUL");
+}
+
+// With the same RANK for all, the workers of a gang would wait for each other until the time limit.
+TEST(JobSpecRules, keep_what_tells_the_workers_of_a_gang_apart) {
+  for (const char* name :
+       {"RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"}) {
+    JobSpec spec = good_job();
+    spec.env[name] = "0";
+    EXPECT_TRUE(validate(spec).ok()) << "one worker may be told what it likes";
+    spec.workers = 2;
+    EXPECT_BAD(spec, "env", std::string(name) + " is set by Keiko");
+  }
+  JobSpec spec = good_job();
+  spec.workers = 2;
+  spec.env["MY_RANK"] = "0";
+  EXPECT_TRUE(validate(spec).ok());
+}
+
+TEST(JobSpecRules, want_devices_where_their_kind_matters) {
+  JobSpec spec = good_job();
+  spec.device_kind = "h100";
+  EXPECT_BAD(spec, "devices", "how many devices");
+  spec.devices = 1;
+  EXPECT_TRUE(validate(spec).ok());
+}
+
+TEST(NodeSpecRules, let_a_link_join_two_devices_of_the_node) {
+  NodeSpec spec;
+  spec.name = "n1";
+  spec.address = "10.0.0.1";
+  spec.cpu_milli = 1000;
+  spec.devices.resize(2);
+  spec.devices[0].uuid = "a";
+  spec.devices[1].uuid = "b";
+  spec.devices[1].index = 1;
+  Link link;
+  link.second = 1;
+  spec.links = {link};
+  EXPECT_TRUE(validate(spec).ok());
+  spec.links[0].second = 2;
+  EXPECT_BAD(spec, "links", "0 and 2");
+  spec.links = {};
+  spec.devices[1].uuid = "a";
+  EXPECT_BAD(spec, "devices", "used twice");
+}
+
+}  // namespace
+}  // namespace keiko
