@@ -1,7 +1,10 @@
 #include "up_command.h"
 
+#include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <thread>
 
 #include "up_loop.h"
@@ -13,14 +16,26 @@ using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 constexpr std::chrono::seconds kReadyPatience{90};
 
+/// `text` as a word that a shell reads back.
+std::string shell_word(const std::string& text) {
+  const bool plain = std::all_of(text.begin(), text.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || std::strchr("/._-+:@%", c) != nullptr;
+  });
+  if (plain && !text.empty()) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
 void print_banner(const UpOptions& options, const ServerAddress& address, bool background) {
-  const std::string state = options.usual_state ? "" : " --state " + options.state_dir;
+  const std::string state = options.usual_state ? "" : " --state " + shell_word(options.state_dir);
   std::printf("Keiko is up: %lld node%s on this machine, http://%s\n",
               static_cast<long long>(options.nodes), options.nodes == 1 ? "" : "s",
               address.http.c_str());
   std::printf("State and logs: %s\n\nTry%s:\n", options.state_dir.c_str(),
               background ? "" : " in another terminal");
-  if (!state.empty()) std::printf("  export KEIKO_STATE=%s\n", options.state_dir.c_str());
+  if (!state.empty())
+    std::printf("  export KEIKO_STATE=%s\n", shell_word(options.state_dir).c_str());
   std::printf("  keiko run -- echo hello\n"
               "  keiko run --workers 2 -- sh -c 'echo rank $RANK of $WORLD_SIZE'\n"
               "  keiko nodes\n  keiko jobs\n\n");

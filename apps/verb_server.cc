@@ -42,16 +42,16 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
                "the journal's folder ($KEIKO_STATE, else ~/.local/share/keiko)")
       .completes = cli::Completes::kDirectory;
   options.text("--listen", "ADDRESS", given->server.listen, "address to listen on (127.0.0.1)");
-  options.integer("--grpc-port", "PORT", given->grpc_port, "agents and clients; 0: any (7070)");
-  options.integer("--http-port", "PORT", given->http_port, "JSON and metrics; 0: any (7071)");
+  const auto port = [&options](const char* name, int64_t& target, const char* help) {
+    cli::Option& option = options.integer(name, "PORT", target, help);
+    option.low = 0;
+    option.high = 65535;
+  };
+  port("--grpc-port", given->grpc_port, "agents and clients; 0: any (7070)");
+  port("--http-port", given->http_port, "JSON and metrics; 0: any (7071)");
   options.flag("--take-over", given->take_over,
                "become the journal's writer though another server holds it and hangs");
   return [given](cli::Invocation& call) -> Result<int> {
-    for (const int64_t port : {given->grpc_port, given->http_port}) {
-      if (port < 0 || port > 65535) {
-        return invalid_argument(std::to_string(port) + " is not a port; use 0 to 65535");
-      }
-    }
     given->state = cli::state_directory(given->state, call.variable);
     given->server.state_dir = given->state;
     given->server.grpc_port = static_cast<int>(given->grpc_port);

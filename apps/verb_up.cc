@@ -2,46 +2,47 @@
 
 #include <filesystem>
 
-#include "base/bytes.h"
+#include "cli/units.h"
 #include "up_command.h"
 
 namespace keiko::up {
 namespace {
 
-Done check_range(const char* flag, int64_t value, int64_t low, int64_t high) {
-  if (value >= low && value <= high) return done();
-  return invalid_argument(std::string(flag) + " " + std::to_string(value) + ": expected " +
-                          std::to_string(low) + " to " + std::to_string(high));
-}
-
-Done check(const UpOptions& given) {
-  TRY(check_range("--nodes", given.nodes, 1, 100));
-  TRY(check_range("--devices-per-node", given.devices_per_node, 0, 1024));
-  TRY(check_range("--grpc-port", given.grpc_port, 0, 65535));
-  TRY(check_range("--http-port", given.http_port, 0, 65535));
-  if (!given.device_memory.empty()) TRY(parse_bytes(given.device_memory));
-  if (given.detach && given.stop) return invalid_argument("--detach and --stop exclude each other");
-  return done();
+void in_range(cli::Option& option, int64_t low, int64_t high) {
+  option.low = low;
+  option.high = high;
 }
 
 cli::VerbRun add_options(cli::OptionSet& options) {
   auto given = std::make_shared<UpOptions>();
-  options.integer("--nodes", "N", given->nodes, "agents to start, each a node of its own (1)");
-  options.integer("--devices-per-node", "N", given->devices_per_node,
-                  "cpu slots of each node (one for each core)");
+  in_range(options.integer("--nodes", "N", given->nodes,
+                           "agents to start, each a node of its own (1)"),
+           1, 100);
+  in_range(options.integer("--devices-per-node", "N", given->devices_per_node,
+                           "cpu slots of each node; 0: one for each core (0)"),
+           0, 1024);
   options.text("--device-memory", "SIZE", given->device_memory,
-               "memory of each slot, such as 4GiB (an equal share)");
+               "memory of each slot, such as 4GiB (an equal share)")
+      .set = [given](const std::string& text) -> Done {
+    TRY(cli::read_bytes(text));
+    given->device_memory = text;
+    return done();
+  };
   options.text("--state", "DIR", given->state_dir,
                "where everything is kept ($KEIKO_STATE, else ~/.local/share/keiko)")
       .completes = cli::Completes::kDirectory;
-  options.integer("--grpc-port", "PORT", given->grpc_port,
-                  "for clients and agents; 0 is any free one (7070)");
-  options.integer("--http-port", "PORT", given->http_port,
-                  "for JSON, events and metrics; 0 is any free one (7071)");
+  in_range(options.integer("--grpc-port", "PORT", given->grpc_port,
+                           "for clients and agents; 0 is any free one (7070)"),
+           0, 65535);
+  in_range(options.integer("--http-port", "PORT", given->http_port,
+                           "for JSON, events and metrics; 0 is any free one (7071)"),
+           0, 65535);
   options.flag("-d,--detach", given->detach, "go into the background once the pool is ready");
   options.flag("--stop", given->stop, "stop the pool that runs on this state directory");
   return [given](cli::Invocation& call) -> Result<int> {
-    TRY(check(*given));
+    if (given->detach && given->stop) {
+      return invalid_argument("--detach and --stop exclude each other");
+    }
     const std::filesystem::path here = call.current_directory;
     const std::string usual = cli::state_directory("", call.variable);
     given->state_dir = here / cli::state_directory(given->state_dir, call.variable);

@@ -81,7 +81,9 @@ Result<Duration> parse_duration(std::string_view text) {
     total += number * static_cast<double>(unit);
     text.remove_prefix(letters);
   }
-  if (total >= static_cast<double>(std::numeric_limits<int64_t>::max())) return bad_duration(whole);
+  if (total >= static_cast<double>(std::numeric_limits<int64_t>::max())) {
+    return invalid_argument("'" + std::string(whole) + "' is longer than 292 years");
+  }
   return Duration{static_cast<int64_t>(total + 0.5)};
 }
 

@@ -3,9 +3,11 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 
 #include "base/text.h"
+#include "cli/units.h"
 
 namespace keiko::cli {
 namespace {
@@ -39,14 +41,40 @@ Error unexpected_word(const std::string& word, const std::vector<Option>& option
                           (near.empty() ? "" : "; did you mean '" + near + "'?"));
 }
 
-Done check_choice(const Option& option, const std::string& value) {
-  if (option.choices.empty()) return done();
-  if (std::find(option.choices.begin(), option.choices.end(), value) != option.choices.end()) {
-    return done();
+bool same_but_for_case(const std::string& one, const std::string& other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](char a, char b) {
+    return std::tolower(static_cast<unsigned char>(a)) ==
+           std::tolower(static_cast<unsigned char>(b));
+  });
+}
+
+/// RETURNS: the value as the verb knows it: of a choice its own spelling.
+Result<std::string> accept(const Option& option, const std::string& value) {
+  if (option.low != INT64_MIN || option.high != INT64_MAX) {
+    const int64_t number = TRY(read_integer(value));
+    if (number < option.low || number > option.high) {
+      const std::string low = std::to_string(option.low);
+      return invalid_argument(value + " is out of range; it must be " + low +
+                              (option.high == INT64_MAX ? std::string(" or more")
+                                                        : " to " + std::to_string(option.high)));
+    }
+  }
+  if (option.choices.empty()) return value;
+  for (const std::string& choice : option.choices) {
+    if (same_but_for_case(choice, value)) return choice;
   }
   const std::string near = nearest_word(value, option.choices);
   return invalid_argument(quote_text(value) + " is not one of " + join(option.choices, ", ") +
                           (near.empty() ? "" : "; did you mean '" + near + "'?"));
+}
+
+Error lacks_value(const std::string& name, const std::vector<Option>& options) {
+  for (const Option& option : options) {
+    const std::vector<std::string> names = split(option.names, ',');
+    if (std::find(names.begin(), names.end(), name) == names.end()) continue;
+    return invalid_argument(name + " needs a value: " + name + " " + option.value);
+  }
+  return invalid_argument(name + " needs a value");
 }
 
 /// CLI11's own names: "name" for a positional, "-o,--output" else, with "!--no-x" for flags.
@@ -90,6 +118,15 @@ Option& OptionSet::integer(const std::string& names, const std::string& value, i
   add({names, value, help, ""});
   options_.back().set = [&target](const std::string& given) -> Done {
     target = TRY(read_integer(given));
+    return done();
+  };
+  return options_.back();
+}
+
+Option& OptionSet::bytes(const std::string& names, Bytes& target, const std::string& help) {
+  add({names, "SIZE", help, ""});
+  options_.back().set = [&target](const std::string& given) -> Done {
+    target = TRY(read_bytes(given));
     return done();
   };
   return options_.back();
@@ -141,7 +178,9 @@ Done OptionSet::parse(const std::vector<std::string>& words) {
     app.allow_extras();
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ArgumentMismatch& error) {
-    return invalid_argument(std::string("an option lacks its value: ") + error.what());
+    // "--name: 1 required TEXT missing"
+    const std::string words = error.what();
+    return lacks_value(words.substr(0, words.find(':')), options_);
   } catch (const CLI::Error& error) {
     return invalid_argument(error.what());
   }
@@ -157,11 +196,9 @@ Done OptionSet::parse(const std::vector<std::string>& words) {
       return invalid_argument(option.long_name() + " is given more than once");
     }
     for (const std::string& value : values) {
-      Done accepted = check_choice(option, value);
-      if (accepted.ok()) accepted = option.set(value);
-      if (!accepted.ok()) {
-        return invalid_argument(option.long_name() + ": " + accepted.error().message);
-      }
+      const Result<std::string> accepted = accept(option, value);
+      const Done set = accepted.ok() ? option.set(*accepted) : Done(accepted.error());
+      if (!set.ok()) return invalid_argument(option.long_name() + ": " + set.error().message);
     }
   }
   return done();

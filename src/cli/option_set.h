@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/bytes.h"
 #include "base/result.h"
 
 namespace keiko::cli {
@@ -26,7 +27,9 @@ struct Option {
   bool required = false;
   bool repeated = false;   ///< may be given several times, or a positional of several words
   Completes completes = Completes::kNothing;
-  std::vector<std::string> choices = {};   ///< the only values, if not empty
+  std::vector<std::string> choices = {};   ///< the only values, if not empty; in any case
+  int64_t low = INT64_MIN;                 ///< of a whole number
+  int64_t high = INT64_MAX;
   std::function<Done(const std::string& value)> set;  ///< flags get "true" or "false"
 
   std::string long_name() const;  ///< "--output", "ID" for a positional
@@ -42,6 +45,8 @@ class OptionSet {
                const std::string& help);
   Option& integer(const std::string& names, const std::string& value, int64_t& target,
                   const std::string& help);
+  /// With its unit: "4GiB".
+  Option& bytes(const std::string& names, Bytes& target, const std::string& help);
   Option& texts(const std::string& names, const std::string& value,
                 std::vector<std::string>& target, const std::string& help);
   /// Positionals are taken in the order they were added.

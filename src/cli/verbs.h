@@ -31,6 +31,7 @@ Verb verb_devices();
 Verb verb_cordon();
 Verb verb_drain();
 Verb verb_uncordon();
+Verb verb_forget();
 Verb verb_events();
 Verb verb_version();
 Verb verb_completion();

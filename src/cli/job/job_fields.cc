@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "cli/units.h"
+
 namespace keiko::cli {
 namespace {
 
@@ -108,27 +110,6 @@ Result<int64_t> read_cores(const JobField& field, std::string_view text) {
     return invalid_argument(std::string(text) + " is finer than a thousandth of a core");
   }
   return whole;
-}
-
-/// A bare number could mean anything, so only 0 goes without a unit.
-Done needs_unit(std::string_view text, std::string_view examples) {
-  if (text.empty() || text.find_first_not_of("0123456789.") != std::string_view::npos ||
-      text.find_first_not_of("0.") == std::string_view::npos) {
-    return done();
-  }
-  return invalid_argument(std::string(text) + " has no unit; write " + std::string(examples));
-}
-
-Result<Bytes> read_bytes(std::string_view text) {
-  const std::string number(text);
-  TRY(needs_unit(text, number + "GiB or " + number + "MiB"));
-  return parse_bytes(text);
-}
-
-Result<Duration> read_duration(std::string_view text) {
-  const std::string number(text);
-  TRY(needs_unit(text, number + "s, " + number + "m or " + number + "h"));
-  return parse_duration(text);
 }
 
 Result<bool> read_flag(const JobField& field, std::string_view text) {

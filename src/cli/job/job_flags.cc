@@ -43,6 +43,8 @@ std::string absolute(const std::string& directory, const std::string& path) {
 /// One value as a flag gives it. Bad text is refused here, so that parse() can name the flag.
 Done set_from_flag(const JobField& field, const std::string& text, JobSpec& spec) {
   if (field.type == FieldType::kTextMap) return set_pair(field, text, spec);
+  // An empty name would be made from the command, which is not what was asked for.
+  if (field.type == FieldType::kLabel && text.empty()) return invalid_argument("is empty");
   if (field.type != FieldType::kCommand) return set_field(field, text, spec);
   if (trim(text).empty()) return invalid_argument("is empty");
   spec.command = shell_command(text);

@@ -363,7 +363,9 @@ std::string verdict_page(const v1::Job& job, const v1::Verdict& verdict, const C
     }
     page.text("  - " + printable(sentence) + "\n");
   }
-  if (job.has_not_before() && !is_final_word(job.status())) {
+  const bool backs_off = job.status() == "PENDING" && job.has_not_before() &&
+                         from_proto(job.not_before()) > console.now();
+  if (backs_off) {
     page.field("Not before", clock_text(job.not_before()));
   }
   return page.take();

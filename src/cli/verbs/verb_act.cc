@@ -1,5 +1,5 @@
 // The verbs that do one thing to each job or node they are given: cancel, hold, release, requeue;
-// cordon, drain, uncordon. Every name is tried; the exit status is that of the first failure.
+// cordon, drain, uncordon, forget. Every name is tried; the status is that of the first failure.
 #include <memory>
 
 #include "cli/exit_code.h"
@@ -77,7 +77,8 @@ Verb node_verb(const std::string& name, const std::string& summary, const std::s
   verb.group = "Cluster";
   verb.summary = summary;
   verb.about = about;
-  verb.examples = {"keiko " + name + " node3" + (name == "uncordon" ? "" : " --reason 'new fan'")};
+  verb.examples = {"keiko " + name + " node3" +
+                   (name == "cordon" || name == "drain" ? " --reason 'new fan'" : "")};
   verb.add_options = [name](OptionSet& options) -> VerbRun {
     auto given = std::make_shared<Given>();
     options.positionals("NODE", given->names, "names or ids of nodes").completes = Completes::kNode;
@@ -109,5 +110,10 @@ Verb verb_drain() {
   return node_verb("drain", "Give nodes no new work and move away what runs there", "");
 }
 Verb verb_uncordon() { return node_verb("uncordon", "Let nodes take work again", ""); }
+Verb verb_forget() {
+  return node_verb("forget", "Strike lost nodes from the list",
+                   "For machines that will not return. Only LOST nodes are forgotten; one that "
+                   "returns after all joins as a new one.");
+}
 
 }  // namespace keiko::cli

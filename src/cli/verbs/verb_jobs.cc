@@ -68,8 +68,11 @@ Result<Listing> ask(const Given& given, const Invocation& call, Client& client) 
   listing.table = jobs_table(response->jobs(), call.console.now());
   listing.message = response.get();
   listing.owner = response;
-  if (response->jobs().empty()) listing.note = "no jobs; submit one: keiko run -- COMMAND";
-  else if (more) listing.note = "older jobs have ended too: keiko jobs --all";
+  const bool filtered = !given.statuses.empty() || !request.user().empty() ||
+                        !given.name.empty() || !given.queue.empty();
+  if (response->jobs().empty()) {
+    listing.note = filtered ? "no job matches" : "no jobs; submit one: keiko run -- COMMAND";
+  } else if (more) listing.note = "older jobs have ended too: keiko jobs --all";
   return listing;
 }
 
@@ -96,7 +99,8 @@ Verb verb_jobs() {
     options.text("--name", "NAME", given->name, "only jobs of this name");
     options.text("--queue", "NAME", given->queue, "only jobs of this queue");
     options.flag("-a,--all", given->all, "every job that the server knows");
-    options.integer("--ended", "N", given->ended, "how many ended jobs to show; 20 if left out");
+    options.integer("--ended", "N", given->ended, "how many ended jobs to show; 20 if left out")
+        .low = 0;
     add_output_options(options, given->output);
     return [given](Invocation& call) -> Result<int> {
       Client* const client = TRY(call.connection.client());

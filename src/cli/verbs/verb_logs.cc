@@ -15,7 +15,7 @@ struct Given {
   bool follow = false;
   int64_t rank = -1;
   int64_t attempt = 0;
-  int64_t tail = -1;
+  int64_t tail = -1;  ///< all
   bool out_only = false;
   bool err_only = false;
 };
@@ -104,7 +104,6 @@ Result<int> logs(const Given& given, Invocation& call) {
     return invalid_argument(job.id() + " has no rank " + std::to_string(given.rank) +
                             "; its ranks are 0 to " + std::to_string(workers - 1));
   }
-  if (given.tail < -1) return invalid_argument("--tail: give the number of lines, 0 or more");
   v1::ReadLogsRequest request;
   request.set_job(job.id());
   request.set_rank(static_cast<int32_t>(given.rank));
@@ -157,10 +156,10 @@ Verb verb_logs() {
     auto given = std::make_shared<Given>();
     options.positional("ID", given->job, "the job's id or name").completes = Completes::kJob;
     options.flag("-f,--follow", given->follow, "go on as more comes, until the job has ended");
-    options.integer("--rank", "R", given->rank, "only this rank, without a prefix");
+    options.integer("--rank", "R", given->rank, "only this rank, without a prefix").low = 0;
     options.integer("--attempt", "N", given->attempt,
-                    "of the N-th start; the current one if left out");
-    options.integer("--tail", "N", given->tail, "only the last N lines of each stream");
+                    "of the N-th start; the current one if left out").low = 1;
+    options.integer("--tail", "N", given->tail, "only the last N lines of each stream").low = 0;
     options.flag("--stdout", given->out_only, "only standard output");
     options.flag("--stderr", given->err_only, "only standard error");
     return [given](Invocation& call) { return logs(*given, call); };
