@@ -1,6 +1,9 @@
 // keiko-train: the training runtime as a program. Connects the train room with the gloo driver.
+#include <malloc.h>
+
 #include <cstdio>
 #include <cstdlib>
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -33,9 +36,22 @@ keiko::Result<std::unique_ptr<keiko::Collective>> open_collective(
   return keiko::open_gloo_collective(options);
 }
 
+/// Every step asks for the same memory again. Given back to the kernel after each, it costs 6,000
+/// page faults a step and a seventh of the time (docs/BENCH.md), so that it is kept: nothing is
+/// mapped apart, nothing is trimmed. Who set glibc's own variables knows better.
+void keep_memory() {
+  for (const char* set : {"MALLOC_TRIM_THRESHOLD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_MMAP_MAX_"})
+    if (std::getenv(set) != nullptr) return;
+  constexpr int kNever = std::numeric_limits<int>::max();
+  mallopt(M_MMAP_MAX, 0);
+  mallopt(M_TRIM_THRESHOLD, kNever);
+  mallopt(M_TOP_PAD, 64 << 20);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
+  keep_memory();
   const std::vector<std::string> arguments(argv + 1, argv + argc);
   const int code = keiko::train::run_command(arguments, read_variables(), open_collective);
   // Everything durable is on disk; the destructors of libtorch's 280 libraries only cost time.
