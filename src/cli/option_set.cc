@@ -179,8 +179,8 @@ Done OptionSet::parse(const std::vector<std::string>& words) {
     app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::ArgumentMismatch& error) {
     // "--name: 1 required TEXT missing"
-    const std::string words = error.what();
-    return lacks_value(words.substr(0, words.find(':')), options_);
+    const std::string mismatch = error.what();
+    return lacks_value(mismatch.substr(0, mismatch.find(':')), options_);
   } catch (const CLI::Error& error) {
     return invalid_argument(error.what());
   }
