@@ -301,7 +301,7 @@ TEST(Fault, known_by_address_alone_gets_its_name_with_the_inventory) {
   HealthFixture health;
   health.xids("0000:c9:00.0", {119});
   EXPECT_EQ(health.names(EffectKind::kQuarantine), Strings{"0000:c9:00.0"});
-  health.feed(DevicesFound{"a", {{"GPU-9", "0000:C9:00.0", "", -1}}});
+  health.feed(DevicesFound{"a", {{"GPU-9", "0000:C9:00.0", "", -1}}, {}});
   EXPECT_EQ(health.view("GPU-9").cause, "xid_119");
   EXPECT_EQ(health.names(EffectKind::kQuarantine), Strings{"GPU-9"});
   EXPECT_TRUE(check_health(health.state()).ok());

@@ -7,7 +7,7 @@
 //                          └ reviewed again and again until something ends it
 //
 // How it is meant to be driven, by the agent's loop or by the server's:
-//  1. DevicesFound after each fingerprint that differs from the one before.
+//  1. DevicesFound first, and after each fingerprint that differs from the one before.
 //  2. Once a tick (1 s), one Observed with all that was seen: the faults of the Devices port
 //     (source kVendorLibrary, boot_us set to the kernel's clock when the fault was learnt), every
 //     record of the KernelLog port through read_kernel_record(), its gaps through log_gap(),
@@ -35,7 +35,8 @@ namespace keiko::health {
 
 // ---- what comes in ----
 
-struct DevicesFound { std::string node; std::vector<HealthDevice> devices; };
+/// What a node has now; `boot`: its present boot id, where known.
+struct DevicesFound { std::string node; std::vector<HealthDevice> devices; std::string boot; };
 struct Observed { std::vector<Observation> batch; };
 /// The node left the cluster for good: nothing of it is remembered but its incidents.
 struct NodeForgotten { std::string node; };

@@ -20,7 +20,7 @@ class HealthFixture {
     devices.push_back({"GPU-1", "0000:c2:00.0", "", -1});
     devices.push_back({"MIG-2a", "0000:c3:00.0", "GPU-2", 1});
     devices.push_back({"MIG-2b", "0000:c3:00.0", "GPU-2", 2});
-    feed(DevicesFound{"a", std::move(devices)});
+    feed(DevicesFound{"a", std::move(devices), boot_});
   }
 
   static HealthSubject device(const std::string& name) {

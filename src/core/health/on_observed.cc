@@ -23,6 +23,11 @@ auto order_of(const Observation& seen) {
 void HealthSteps::on(const DevicesFound& event) {
   take_inventory(state_, event.node, event.devices);
   touched_.insert(event.node);
+  Observation present;
+  present.subject.node = event.node;
+  present.boot = event.boot;
+  present.at = now_;
+  in_present_boot(present);
 }
 
 void HealthSteps::on(const Observed& event) {

@@ -36,8 +36,8 @@ void HealthSteps::on(const Wake& /*event*/) {}
 
 // Before every event: what has ended by then has ended, whatever the event says.
 void HealthSteps::keep_time() {
-  end_timers();
   settle();
+  end_timers();
   review();
 }
 
