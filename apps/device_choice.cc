@@ -5,6 +5,10 @@
 
 #include "base/id.h"
 #include "base/log.h"
+#include "drivers/devices/gaudi/gaudi_devices.h"
+#include "drivers/devices/intel/intel_devices.h"
+#include "drivers/devices/rocm/rocm_devices.h"
+#include "drivers/devices/tpu/tpu_devices.h"
 
 namespace keiko::apps {
 namespace {
@@ -20,14 +24,20 @@ std::unique_ptr<Devices> make_cpu(const DeviceChoice& choice) {
   return std::make_unique<CpuDevices>(choice.cpu);
 }
 
+template <class Driver>
+std::unique_ptr<Devices> make_by_sysfs(const DeviceChoice& choice) {
+  return std::make_unique<Driver>(choice.sysfs);
+}
+
 /// Of accelerators, in the order in which "auto" asks them.
 constexpr std::array kAccelerators = {
     DeviceDriver{"nvml", [](const DeviceChoice& choice) -> std::unique_ptr<Devices> {
                    return std::make_unique<NvmlDevices>(choice.nvml);
                  }},
-    DeviceDriver{"rocm", [](const DeviceChoice& choice) -> std::unique_ptr<Devices> {
-                   return std::make_unique<RocmDevices>(choice.rocm);
-                 }},
+    DeviceDriver{"rocm", &make_by_sysfs<RocmDevices>},
+    DeviceDriver{"gaudi", &make_by_sysfs<GaudiDevices>},
+    DeviceDriver{"tpu", &make_by_sysfs<TpuDevices>},
+    DeviceDriver{"intel", &make_by_sysfs<IntelDevices>},
 };
 
 /// The first driver that finds something. Who sets up cpu slots wants cpu slots.

@@ -6,7 +6,7 @@
 
 #include "drivers/devices/cpu/cpu_devices.h"
 #include "drivers/devices/nvml/nvml_devices.h"
-#include "drivers/devices/rocm/rocm_devices.h"
+#include "drivers/sysfs/sysfs_devices.h"
 
 namespace keiko::apps {
 
@@ -16,7 +16,7 @@ struct DeviceChoice {
   std::string devices = "auto";
   CpuDevicesOptions cpu;
   NvmlDevicesOptions nvml;
-  RocmOptions rocm;
+  SysfsOptions sysfs;  ///< for all drivers that read the kernel's own files
 };
 
 /// RETURNS: the driver; kInvalidArgument for a word that is none. An accelerator's driver that was

@@ -10,6 +10,9 @@ const std::vector<DriverRow>& drivers() {
       {"devices", "cpu", "virtual accelerators (cpu slots)", true},
       {"devices", "nvml", "NVIDIA GPUs and MIG slices, where their driver is", false},
       {"devices", "rocm", "AMD GPUs, by what the kernel tells of them", false},
+      {"devices", "gaudi", "Intel Gaudi chips, by what the kernel tells of them", false},
+      {"devices", "tpu", "Google TPU chips of a cloud machine, by what the kernel tells", false},
+      {"devices", "intel", "Intel's discrete GPUs, by what the kernel tells of them", false},
       {"substrate", "process", "workers as processes, each under a shim of its own", true},
       {"collective", "gloo", "libgloo over TCP, in keiko-train", true},
       // ./dev new driver adds its row above this line.

@@ -29,6 +29,7 @@ Done serve(Given& given) {
   StopSignals signals;
   agent::StateFolder folder = TRY(agent::StateFolder::open(given.state));
   given.devices.cpu.instance = folder.instance();
+  given.devices.sysfs.instance = folder.instance();
   const std::unique_ptr<Devices> devices = TRY(make_devices(given.devices));
   SystemClockDriver clock(Time{});
   ProcessSubstrateOptions options;
@@ -76,14 +77,16 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
       cli::Completes::kDirectory;
   options.text(
       "--devices", "WHICH", given->devices.devices,
-      "auto (GPUs, else a cpu slot for each core), nvml, rocm, cpu, or a number of cpu slots");
+      "auto (accelerators, else a cpu slot for each core), nvml, rocm, gaudi, tpu, intel, cpu, or "
+      "a number of cpu slots");
   options.text("--device-memory", "SIZE", given->device_memory, "memory of each cpu slot");
   options.text("--links", "MAP", given->devices.cpu.links,
                "between cpu slots: none, ring, full or 0-1:nvlink:50000,...");
   options.text("--nvml-library", "FILE", given->devices.nvml.library,
                "NVIDIA's management library").completes = cli::Completes::kFile;
-  options.text("--device-root", "DIR", given->devices.rocm.root,
-               "what holds sys and dev for rocm; / unless this is a recorded machine")
+  options.text("--device-root", "DIR", given->devices.sysfs.root,
+               "what holds sys, proc and dev for rocm, gaudi, tpu and intel; / unless this is a "
+               "recorded machine")
       .completes = cli::Completes::kDirectory;
   options.text("--memory", "SIZE", given->memory, "what workers may use in all (the machine's)");
   options.integer("--cpu-milli", "N", given->agent.cpu_milli, "thousandths of a core to offer");

@@ -81,14 +81,20 @@ class GpuNode(PartsTest):
         self.assertEqual({device["kind"] for device in self.devices()}, {"cpu"})
         self.assertIn("modprobe nvidia", agent.text())
 
+    def join_recorded(self, machine, devices):
+        """Starts an agent whose driver reads the files of a recorded machine.
+        RETURNS: the agent, and the node's devices by index."""
+        node = machine.replace("_", "-")
+        root = unpack(RECORDED / f"{machine}.txt", Path(self.pool.folder, machine))
+        agent = self.pool.launch(node, [
+            "agent", "--join", f"127.0.0.1:{self.pool.grpc}", "--name", node, "--state",
+            f"{self.pool.folder}/{node}-state", "--devices", devices, "--device-root", str(root)])
+        wait_until(lambda: self.pool.node(node), 20, f"{node} joins")
+        return agent, self.pool.node(node)["devices"]
+
     def test_gpus_of_amd_are_offered_and_a_worker_sees_those_it_was_given(self):
-        root = unpack(RECORDED / "mi300x_8.txt", Path(self.pool.folder, "machine"))
         self.pool.serve()
-        agent = self.pool.launch("gpus", [
-            "agent", "--join", f"127.0.0.1:{self.pool.grpc}", "--name", "gpus", "--state",
-            self.pool.folder + "/gpus", "--devices", "rocm", "--device-root", str(root)])
-        wait_until(lambda: "gpus" in self.pool.run("nodes").stdout, 20, "the node joins")
-        devices = self.devices()
+        agent, devices = self.join_recorded("mi300x_8", "rocm")
         self.assertEqual([device["kind"] for device in devices], ["mi300x"] * 8, agent.text())
         job = self.pool.submit("--devices", "2", "--", "sh", "-c",
                                "echo $ROCR_VISIBLE_DEVICES=$HIP_VISIBLE_DEVICES")
@@ -98,6 +104,21 @@ class GpuNode(PartsTest):
         places = [[device["uuid"] for device in devices].index(u) for u in visible.split(",")]
         self.assertEqual(places, sorted(places), "in PCI order")
         self.assertEqual(len(places), 2)
+
+    def test_other_accelerators_are_found_and_a_worker_sees_those_it_was_given(self):
+        self.pool.serve()
+        for machine, kinds, variable, numbers in (
+                ("gaudi_8", ["gaudi2"] * 8, "HABANA_VISIBLE_DEVICES", range(8)),
+                ("tpu_v5e_4", ["tpu-v5e"] * 4, "TPU_VISIBLE_CHIPS", range(4)),
+                ("intel_2", ["max1550", "flex170"], "ZE_AFFINITY_MASK", (1, 2))):
+            with self.subTest(machine=machine):
+                agent, devices = self.join_recorded(machine, "auto")
+                self.assertEqual([device["kind"] for device in devices], kinds, agent.text())
+                job = self.pool.submit("--devices", "1", "--device-kind", kinds[0], "--", "sh",
+                                       "-c", f"echo ${variable}")
+                self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
+                seen = self.pool.run("logs", job).stdout.strip()
+                self.assertIn(seen, [str(number) for number in numbers])
 
     def test_nvml_by_name_refuses_to_go_on_without_it(self):
         self.pool.serve()

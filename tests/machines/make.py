@@ -291,7 +291,8 @@ def gaudi_8():
         place = f"{folder}/accel/accel{index}"
         machine.link(f"{place}/device", folder)
         machine.link(f"sys/class/accel/accel{index}", place)
-        machine.files(folder, device_type="GAUDI2", status="operational", hard_reset_cnt=0,
+        machine.files(folder, device_type="GAUDI2", status="Operational", hard_reset_cnt=0,
+                      max_power=600000,
                       pci_addr=f"0000:{bus + 1:02x}:00.0", module_id=modules[index],
                       clk_cur_freq_mhz=1650, driver_ver="1.17.0-28a11ca")
         machine.hwmon(folder, "hl_gaudi2", temp1_input=42000 + 1000 * index,
@@ -325,9 +326,12 @@ def intel_2():
     xe = "sys/devices/pci0000:4a/0000:4a:02.0/0000:4b:00.0/0000:4c:01.0/0000:4d:00.0"
     for tile in (0, 1):
         machine.file(f"{xe}/tile{tile}/physical_vram_size_bytes", 64 * GIB)
-    machine.hwmon(xe, "xe", temp2_input=48000, energy1_input=123000000)
+        machine.file(f"{xe}/tile{tile}/gt{tile}/freq0/act_freq", 1600)
+    machine.hwmon(xe, "xe", temp2_input=48000, temp3_input=52000, energy1_input=123000000,
+                  power1_max=600000000)
     flex = "sys/devices/pci0000:59/0000:59:02.0/0000:5a:00.0/0000:5b:01.0/0000:5c:00.0"
     machine.file(f"{flex}/drm/card2/lmem_total_bytes", 16 * GIB - 256 * (1 << 20))
+    machine.file(f"{flex}/drm/card2/gt_act_freq_mhz", 2050)
     machine.hwmon(flex, "i915", power1_max=150000000, energy1_input=456000000)
     machine.folder("sys/class/drm/card1-DP-1")
     return machine
@@ -348,6 +352,21 @@ def tpu_v5e_4():
         machine.folder(f"sys/kernel/iommu_groups/{index}")
         machine.dev(f"vfio/{index}")
     machine.dev("vfio/vfio")
+    return machine
+
+
+def tpu_v4_4():
+    machine = Machine("A cloud machine with 4 TPU v4 chips behind Google's driver, two NUMA nodes")
+    machine.cpus(nodes=2, cores=4, threads=2, gib=400)
+    for index, bus in enumerate((0x04, 0x05, 0x84, 0x85)):
+        root, port = f"pci0000:{bus & 0x80:02x}", f"0000:{bus & 0x80:02x}:{bus & 7:02x}.0"
+        numa = index // 2
+        machine.pci(root, port, ids="8086:2030", gen=3, numa=numa)
+        folder = machine.pci(root, port, f"0000:{bus:02x}:00.0", ids="1ae0:005e", sub="1ae0:0000",
+                             kind="120000", gen=3, numa=numa)
+        machine.link(f"{folder}/accel/accel{index}/device", folder)
+        machine.link(f"sys/class/accel/accel{index}", f"{folder}/accel/accel{index}")
+        machine.dev(f"accel{index}")
     return machine
 
 
@@ -375,7 +394,7 @@ def main():
     """With --check, exits with 1 if a file differs from what would be written."""
     check = sys.argv[1:] == ["--check"]
     stale = []
-    for make in (mi300x_8, h100_ib, gaudi_8, intel_2, tpu_v5e_4, laptop):
+    for make in (mi300x_8, h100_ib, gaudi_8, intel_2, tpu_v5e_4, tpu_v4_4, laptop):
         name, text = make().write(make.__name__)
         path = HERE / name
         if not path.exists() or path.read_text() != text:

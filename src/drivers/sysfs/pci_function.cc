@@ -8,6 +8,7 @@ namespace keiko {
 namespace {
 
 constexpr char kBusFolder[] = "/sys/bus/pci/devices/";
+constexpr NumberRange kId{0, 0xffff};
 
 /// "16.0 GT/s PCIe" as 160; 0 for anything else ("Unknown").
 int64_t tenths_of_rate(const std::optional<std::string>& text) {
@@ -54,6 +55,17 @@ LaneSpeed speed_of_path(const SysfsTree& tree, const PciPath& path) {
   return narrowest;
 }
 
+std::vector<PciFunction> list_functions(const SysfsTree& tree,
+                                        const std::vector<std::string>& addresses) {
+  std::vector<PciFunction> functions;
+  for (const std::string& address : addresses) {
+    auto function = read_pci_function(tree, address);
+    if (function) functions.push_back(std::move(*function));
+  }
+  std::sort(functions.begin(), functions.end(), in_pci_order);
+  return functions;
+}
+
 }  // namespace
 
 std::optional<PciFunction> read_pci_function(const SysfsTree& tree, const std::string& address) {
@@ -66,10 +78,9 @@ std::optional<PciFunction> read_pci_function(const SysfsTree& tree, const std::s
   function.place.path = parse_pci_path(function.folder);
   const auto numa = tree.number(function.folder + "/numa_node", {-1, 4095});
   function.place.numa_node = static_cast<int32_t>(numa.value_or(-1));
-  const NumberRange id{0, 0xffff};
-  function.vendor = tree.number(function.folder + "/vendor", id).value_or(-1);
-  function.device = tree.number(function.folder + "/device", id).value_or(-1);
-  function.subsystem = tree.number(function.folder + "/subsystem_device", id).value_or(-1);
+  function.vendor = tree.number(function.folder + "/vendor", kId).value_or(-1);
+  function.device = tree.number(function.folder + "/device", kId).value_or(-1);
+  function.subsystem = tree.number(function.folder + "/subsystem_device", kId).value_or(-1);
   const auto pci_class = tree.number(function.folder + "/class", {0, 0xffffff});
   if (pci_class) {
     function.base_class = *pci_class >> 16;
@@ -87,13 +98,15 @@ std::optional<PciFunction> pci_function_of(const SysfsTree& tree, const std::str
 }
 
 std::vector<PciFunction> list_pci_functions(const SysfsTree& tree) {
-  std::vector<PciFunction> functions;
-  for (const std::string& address : tree.names("/sys/bus/pci/devices")) {
-    auto function = read_pci_function(tree, address);
-    if (function) functions.push_back(std::move(*function));
-  }
-  std::sort(functions.begin(), functions.end(), in_pci_order);
-  return functions;
+  return list_functions(tree, tree.names(kBusFolder));
+}
+
+std::vector<PciFunction> pci_functions_of_vendor(const SysfsTree& tree, int64_t vendor) {
+  std::vector<std::string> addresses = tree.names(kBusFolder);
+  std::erase_if(addresses, [&](const std::string& address) {
+    return tree.number(kBusFolder + address + "/vendor", kId) != vendor;
+  });
+  return list_functions(tree, addresses);
 }
 
 bool in_pci_order(const PciFunction& one, const PciFunction& two) {

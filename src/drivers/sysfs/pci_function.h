@@ -35,6 +35,9 @@ std::optional<PciFunction> pci_function_of(const SysfsTree& tree, const std::str
 /// RETURNS: every function on the bus, in the order of the addresses.
 std::vector<PciFunction> list_pci_functions(const SysfsTree& tree);
 
+/// RETURNS: those of one vendor, in the order of the addresses; of the others little is read.
+std::vector<PciFunction> pci_functions_of_vendor(const SysfsTree& tree, int64_t vendor);
+
 /// RETURNS: whether the bus counts `one` before `two`.
 bool in_pci_order(const PciFunction& one, const PciFunction& two);
 

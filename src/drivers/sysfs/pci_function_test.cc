@@ -61,6 +61,14 @@ TEST(PciFunctions, are_listed_in_the_order_of_the_bus) {
                                                  "0000:01:00.0", "0000:02:00.0"}));
 }
 
+TEST(PciFunctions, are_listed_by_their_vendor) {
+  const RecordedMachine machine("intel_2");
+  const SysfsTree tree(machine.root());
+  EXPECT_EQ(pci_functions_of_vendor(tree, 0x8086).size(), list_pci_functions(tree).size());
+  EXPECT_TRUE(pci_functions_of_vendor(tree, 0x10de).empty());
+  EXPECT_TRUE(pci_functions_of_vendor(tree, -1).empty());
+}
+
 TEST(PcieLinks, are_of_the_kind_that_the_tree_says) {
   const RecordedMachine machine("mi300x_8");
   const SysfsTree tree(machine.root());

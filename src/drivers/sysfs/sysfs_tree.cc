@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "base/id.h"
 #include "base/text.h"
 
 namespace keiko {
@@ -120,6 +121,20 @@ std::string SysfsTree::link_name(const std::string& path) const {
 bool SysfsTree::exists(const std::string& path) const {
   std::error_code error;
   return fs::exists(full(path), error) && !error;
+}
+
+std::string SysfsTree::numbered_name(const std::string& folder, const std::string& stem) const {
+  for (std::string& name : names(folder)) {
+    if (number_after(stem, name)) return std::move(name);
+  }
+  return {};
+}
+
+std::optional<int64_t> number_after(std::string_view stem, std::string_view name) {
+  uint64_t number = 0;
+  if (name.substr(0, stem.size()) != stem) return std::nullopt;
+  if (!parse_digits(name.substr(stem.size()), number) || number > INT32_MAX) return std::nullopt;
+  return static_cast<int64_t>(number);
 }
 
 std::optional<int64_t> parse_whole_number(std::string_view text) {

@@ -44,6 +44,9 @@ class SysfsTree {
 
   bool exists(const std::string& path) const;
 
+  /// RETURNS: the first name in a folder that is `stem` and a number: "card0". Empty if none is.
+  std::string numbered_name(const std::string& folder, const std::string& stem) const;
+
   /// RETURNS: the path by which this process opens `path`: the root stands before it.
   std::string full(const std::string& path) const { return root_ + path; }
 
@@ -55,6 +58,9 @@ class SysfsTree {
 /// Reads a number that is all of `text`, decimal with a sign or "0x" hexadecimal.
 /// RETURNS: nothing for anything else and for what int64_t cannot hold.
 std::optional<int64_t> parse_whole_number(std::string_view text);
+
+/// RETURNS: 128 for "renderD128" and the stem "renderD"; nothing for any other name.
+std::optional<int64_t> number_after(std::string_view stem, std::string_view name);
 
 /// RETURNS: the "key value" lines of a text whose values are numbers in 0 to 2^64-1, in order;
 /// other lines are left out. REQUIRES: lines are whole, as SysfsTree::text gives them.

@@ -74,6 +74,20 @@ TEST(SysfsTree, reads_this_machine_from_its_root) {
   EXPECT_EQ(SysfsTree("/").resolved("/proc/."), "/proc");
 }
 
+TEST(SysfsTree, finds_a_name_by_its_stem_and_a_number) {
+  RecordedMachine machine;
+  for (const char* name : {"accel_controlD0", "accel", "accel12", "accel3", "accel4x"}) {
+    machine.add(std::string("sys/list/") + name, "/");
+  }
+  const SysfsTree tree(machine.root());
+  EXPECT_EQ(tree.numbered_name("/sys/list", "accel"), "accel3") << "the first as people count";
+  EXPECT_EQ(tree.numbered_name("/sys/list", "card"), "");
+  EXPECT_EQ(tree.numbered_name("/sys/missing", "accel"), "");
+  EXPECT_EQ(number_after("accel", "accel12"), 12);
+  EXPECT_EQ(number_after("accel", "accel"), std::nullopt);
+  EXPECT_EQ(number_after("", "99999999999"), std::nullopt);
+}
+
 TEST(Properties, are_the_lines_with_a_key_and_a_number) {
   const auto properties = parse_properties("unique_id 18446744073709551615\nname gfx\nsimd -1\n 7\n"
                                            "big 18446744073709551616\nlast 5");

@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <system_error>
 
-#include "base/digest.h"
 #include "base/id.h"
 #include "base/text.h"
 #include "drivers/devices/rocm/rocm_names.h"
@@ -32,10 +31,9 @@ uint64_t serial_number(const SysfsTree& tree, const RocmGpu& gpu) {
   return read.ec == std::errc{} && read.ptr == end ? serial : 0;
 }
 
-std::string place_uuid(const RocmOptions& options, const RocmGpu& gpu) {
-  const std::string where = gpu.device.pci_address.empty() ? std::to_string(gpu.node.gpu_id)
-                                                           : gpu.device.pci_address;
-  return "amd-" + to_text(digest_of(options.instance + "/" + where));
+/// What tells a GPU without a serial number from the others.
+std::string place_of(const RocmGpu& gpu) {
+  return gpu.device.pci_address.empty() ? std::to_string(gpu.node.gpu_id) : gpu.device.pci_address;
 }
 
 /// Several partitions of one GPU may share serial number and address: such names tell nobody apart.
@@ -109,7 +107,7 @@ RocmGpu RocmDevices::describe(const KfdNode& node, size_t place) const {
     device.files.push_back("/dev/dri/renderD" + std::to_string(minor));
   }
   const uint64_t serial = serial_number(tree_, gpu);
-  device.uuid = serial != 0 ? serial_uuid(serial) : place_uuid(options_, gpu);
+  device.uuid = serial != 0 ? serial_uuid(serial) : place_uuid("amd", options_, place_of(gpu));
   gpu.rocr_name = serial != 0 ? device.uuid : std::to_string(place);
   return gpu;
 }

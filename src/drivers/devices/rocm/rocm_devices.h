@@ -10,18 +10,11 @@
 #include "drivers/devices/rocm/kfd_topology.h"
 #include "drivers/sysfs/lost_devices.h"
 #include "drivers/sysfs/pci_function.h"
+#include "drivers/sysfs/sysfs_devices.h"
 #include "drivers/sysfs/sysfs_tree.h"
 #include "ports/devices.h"
 
 namespace keiko {
-
-struct RocmOptions {
-  /// What holds sys, proc and dev; tests move it.
-  std::string root = "/";
-  /// Makes the UUIDs of GPUs without a serial number this node's own, as for CPU slots. Empty: the
-  /// PCI address alone, which is enough on one machine.
-  std::string instance;
-};
 
 /// One GPU, or a partition of one, in PCI order.
 struct RocmGpu {
@@ -35,7 +28,7 @@ struct RocmGpu {
 
 class RocmDevices : public Devices {
  public:
-  explicit RocmDevices(RocmOptions options)
+  explicit RocmDevices(SysfsOptions options)
       : options_(std::move(options)), tree_(options_.root) {}
 
   /// RETURNS: no devices on a machine without AMD's driver.
@@ -60,7 +53,7 @@ class RocmDevices : public Devices {
   RocmGpu describe(const KfdNode& node, size_t place) const;
   std::vector<Link> links(const std::vector<RocmGpu>& gpus) const;
 
-  RocmOptions options_;
+  SysfsOptions options_;
   SysfsTree tree_;
   LostDevices lost_;
   std::map<std::string, int64_t> uncorrected_;  ///< by UUID, at the last look

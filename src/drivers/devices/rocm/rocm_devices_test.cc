@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
-#include "base/prng.h"
 #include "drivers/sysfs/machine_fixture.h"
+#include "drivers/sysfs/torn_files_conformance.h"
 #include "ports/devices_conformance.h"
 
 namespace keiko {
@@ -12,8 +12,8 @@ namespace {
 /// What the machine's memory banks say.
 constexpr Bytes kMi300xMemory{206'141'652'992};
 
-RocmOptions options_of(const RecordedMachine& machine) {
-  RocmOptions options;
+SysfsOptions options_of(const RecordedMachine& machine) {
+  SysfsOptions options;
   options.root = machine.root();
   return options;
 }
@@ -84,38 +84,10 @@ TEST(RocmDevices, one_that_falls_off_the_bus_is_told_once) {
   for (const Device& device : left.devices) EXPECT_NE(device.uuid, faults[0].uuid);
 }
 
-// A file that is cut, empty, nonsense or huge may cost a device or a reading; it may not become one
-// that was never there.
 TEST(RocmDevices, torn_files_never_become_numbers) {
-  const RecordedMachine whole("mi300x_8");
-  RocmDevices sound(options_of(whole));
-  std::set<std::string> known;
-  for (const Device& device : MUST(sound.fingerprint()).devices) known.insert(device.pci_address);
-  RecordedMachine machine("mi300x_8");
-  const std::vector<std::string> files = machine.files();
-  Prng prng(3);
-  for (int round = 0; round < 60; ++round) {
-    std::map<std::string, std::string> before;
-    for (int broken = 0; broken < 12; ++broken) {
-      const std::string& file = files[prng.below(files.size())];
-      const std::string content = machine.read(file);
-      before.emplace(file, content);
-      const std::string torn[] = {"", content.substr(0, prng.below(content.size() + 1)),
-                                  "garbage\n", "99999999999999999999999\n", "-1\n"};
-      machine.write(file, torn[prng.below(5)]);
-    }
-    RocmDevices devices(options_of(machine));
-    const Result<Inventory> inventory = devices.fingerprint();
-    for (const auto& [file, content] : before) machine.write(file, content);
-    if (!inventory.ok()) continue;
-    EXPECT_LE(inventory->devices.size(), 8U);
-    for (const Device& device : inventory->devices) {
-      EXPECT_GE(device.memory.count, 0);
-      EXPECT_LE(device.memory, kMi300xMemory);
-      EXPECT_TRUE(device.pci_address.empty() || known.contains(device.pci_address))
-          << device.pci_address;
-    }
-  }
+  expect_survives_torn_files("mi300x_8", [](const std::string& root) -> std::unique_ptr<Devices> {
+    return std::make_unique<RocmDevices>(SysfsOptions{root, ""});
+  });
 }
 
 }  // namespace

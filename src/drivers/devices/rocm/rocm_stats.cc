@@ -2,67 +2,24 @@
 // (Documentation/gpu/amdgpu/thermal and ras): thousandths of a degree, microwatts, percent, Hz.
 #include "base/text.h"
 #include "drivers/devices/rocm/rocm_devices.h"
+#include "drivers/sysfs/stats_reader.h"
 
 namespace keiko {
 namespace {
 
-constexpr NumberRange kPercent{0, 100};
-constexpr NumberRange kMillidegrees{-50'000, 200'000};
-constexpr NumberRange kMicrowatts{0, 5'000'000'000};
-constexpr NumberRange kHertz{0, 20'000'000'000};
-constexpr NumberRange kMemory{0, int64_t{16} << 40};
-constexpr NumberRange kCount{0, int64_t{1} << 48};
-
-/// Sensors of one kind: "temp1", "temp2", ... and the reading that each label stands for.
-struct LabelledSensors {
-  std::string sensor;  ///< "temp"
-  NumberRange range;
-  double scale = 1;
-  std::map<std::string, std::string> name_of_label;
-};
-
-class StatsReader {
- public:
-  StatsReader(const SysfsTree& tree, DeviceStats& stats) : tree_(tree), stats_(stats) {}
-
-  /// Puts the number in `file`, times `scale`, under `name`. RETURNS: whether there was one.
-  bool put(const std::string& name, const std::string& file, NumberRange range,
-           double scale = 1.0) {
-    const auto number = tree_.number(file, range);
-    if (number) stats_.values[name] = static_cast<double>(*number) * scale;
-    return number.has_value();
-  }
-
-  /// Puts what the hwmon sensors of `folder` measure, by their labels.
-  void put_labelled(const std::string& folder, const LabelledSensors& sensors) {
-    for (int i = 1; i <= 16; ++i) {
-      const std::string stem = folder + "/" + sensors.sensor + std::to_string(i);
-      const auto name = sensors.name_of_label.find(tree_.text(stem + "_label").value_or(""));
-      if (name == sensors.name_of_label.end()) continue;
-      put(name->second, stem + "_input", sensors.range, sensors.scale);
-    }
-  }
-
- private:
-  const SysfsTree& tree_;
-  DeviceStats& stats_;
-};
-
 void read_hwmon(const SysfsTree& tree, const std::string& folder, StatsReader& reader) {
-  for (const std::string& name : tree.names(folder + "/hwmon")) {
-    const std::string sensors = folder + "/hwmon/" + name;
-    if (tree.text(sensors + "/name") != "amdgpu") continue;
+  for (const std::string& sensors : hwmon_folders(tree, folder, "amdgpu")) {
     // The junction is the hottest place of the die; older GPUs have the edge alone.
-    reader.put_labelled(sensors, {"temp", kMillidegrees, 1e-3,
+    reader.put_labelled(sensors, {"temp", kMillidegrees,
                                   {{"edge", "edge_temperature_celsius"},
                                    {"junction", "temperature_celsius"},
                                    {"mem", "memory_temperature_celsius"}}});
-    reader.put_labelled(sensors, {"freq", kHertz, 1e-6,
+    reader.put_labelled(sensors, {"freq", kHertz,
                                   {{"sclk", "sm_clock_mhz"}, {"mclk", "memory_clock_mhz"}}});
-    if (!reader.put("power_watts", sensors + "/power1_average", kMicrowatts, 1e-6)) {
-      reader.put("power_watts", sensors + "/power1_input", kMicrowatts, 1e-6);
+    if (!reader.put("power_watts", sensors + "/power1_average", kMicrowatts)) {
+      reader.put("power_watts", sensors + "/power1_input", kMicrowatts);
     }
-    reader.put("power_limit_watts", sensors + "/power1_cap", kMicrowatts, 1e-6);
+    reader.put("power_limit_watts", sensors + "/power1_cap", kMicrowatts);
   }
 }
 
@@ -71,7 +28,7 @@ std::optional<int64_t> count_after(const std::string& text, const std::string& w
   for (const std::string& line : split(text, '\n')) {
     if (line.rfind(word + ": ", 0) != 0) continue;
     const auto number = parse_whole_number(line.substr(word.size() + 2));
-    if (number && *number >= 0 && *number <= kCount.most) return number;
+    if (number && *number >= 0 && *number <= kCount.range.most) return number;
   }
   return std::nullopt;
 }
@@ -106,10 +63,10 @@ DeviceStats read_rocm_stats(const SysfsTree& tree, const RocmGpu& gpu) {
   const std::string& folder = gpu.function.folder;
   if (folder.empty()) return stats;
   StatsReader reader(tree, stats);
-  reader.put("memory_total_bytes", folder + "/mem_info_vram_total", kMemory);
-  reader.put("memory_used_bytes", folder + "/mem_info_vram_used", kMemory);
-  reader.put("utilisation_ratio", folder + "/gpu_busy_percent", kPercent, 0.01);
-  reader.put("memory_utilisation_ratio", folder + "/mem_busy_percent", kPercent, 0.01);
+  reader.put("memory_total_bytes", folder + "/mem_info_vram_total", kMemoryBytes);
+  reader.put("memory_used_bytes", folder + "/mem_info_vram_used", kMemoryBytes);
+  reader.put("utilisation_ratio", folder + "/gpu_busy_percent", kPercent);
+  reader.put("memory_utilisation_ratio", folder + "/mem_busy_percent", kPercent);
   reader.put("pcie_replays", folder + "/pcie_replay_count", kCount);
   read_hwmon(tree, folder, reader);
   const auto edge = stats.values.find("edge_temperature_celsius");
