@@ -19,12 +19,15 @@ TEST(Duration, is_read_with_units_and_in_sums) {
   EXPECT_EQ(MUST(parse_duration("1h30m")), minutes(90));
   EXPECT_EQ(MUST(parse_duration("1.5h")), minutes(90));
   EXPECT_EQ(MUST(parse_duration("45")), seconds(45));
-  for (const char* bad : {"", "s", "5 s", "5x", "-3s", "1h-", "999999999999d"}) {
+  for (const char* bad : {"", "s", "5 s", "5x", "-3s", "1h-"}) {
     const auto read = parse_duration(bad);
     ASSERT_FALSE(read.ok()) << bad;
     EXPECT_EQ(read.error().code, Code::kInvalidArgument);
     EXPECT_NE(read.error().message.find("90s or 1h30m"), std::string::npos);
   }
+  const auto long_one = parse_duration("999999999999d");
+  ASSERT_FALSE(long_one.ok());
+  EXPECT_NE(long_one.error().message.find("longer than 292 years"), std::string::npos);
 }
 
 TEST(WallTime, is_told_in_utc_with_milliseconds) {
