@@ -18,8 +18,6 @@ struct Given {
   agent::AgentOptions agent;
   DeviceChoice devices;
   std::string state;
-  std::string memory;
-  std::string device_memory;
   std::vector<std::string> labels;
   bool no_cgroups = false;
   bool take_workers = false;  ///< on SIGTERM
@@ -48,10 +46,6 @@ Done serve(Given& given) {
 }
 
 Done complete(Given& given, const cli::Invocation& call) {
-  if (!given.memory.empty()) given.agent.memory = TRY(parse_bytes(given.memory));
-  if (!given.device_memory.empty()) {
-    given.devices.cpu.memory = TRY(parse_bytes(given.device_memory));
-  }
   for (const std::string& label : given.labels) {
     const size_t equals = label.find('=');
     if (equals == 0 || equals == std::string::npos) {
@@ -79,7 +73,7 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
       "--devices", "WHICH", given->devices.devices,
       "auto (accelerators, else a cpu slot for each core), nvml, rocm, gaudi, tpu, intel, cpu, or "
       "a number of cpu slots");
-  options.text("--device-memory", "SIZE", given->device_memory, "memory of each cpu slot");
+  options.bytes("--device-memory", given->devices.cpu.memory, "memory of each cpu slot");
   options.text("--links", "MAP", given->devices.cpu.links,
                "between cpu slots: none, ring, full or 0-1:nvlink:50000,...");
   options.text("--nvml-library", "FILE", given->devices.nvml.library,
@@ -88,8 +82,9 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
                "what holds sys, proc and dev for rocm, gaudi, tpu and intel; / unless this is a "
                "recorded machine")
       .completes = cli::Completes::kDirectory;
-  options.text("--memory", "SIZE", given->memory, "what workers may use in all (the machine's)");
-  options.integer("--cpu-milli", "N", given->agent.cpu_milli, "thousandths of a core to offer");
+  options.bytes("--memory", given->agent.memory, "what workers may use in all (the machine's)");
+  options.integer("--cpu-milli", "N", given->agent.cpu_milli, "thousandths of a core to offer")
+      .low = 1;
   options.texts("--label", "KEY=VALUE", given->labels, "labels that jobs may ask for");
   options.flag("--no-cgroups", given->no_cgroups, "hold limits by other means");
   return [given](cli::Invocation& call) -> Result<int> {
