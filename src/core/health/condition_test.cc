@@ -120,6 +120,38 @@ TEST(Condition, full_disk_stops_new_work_and_says_where) {
   EXPECT_FALSE(health.view(HealthFixture::node()).quarantined);
 }
 
+TEST(Condition, link_is_slow_below_seven_tenths_of_its_kind) {
+  HealthFixture health;
+  const HealthSubject link{"a", HealthSubjectKind::kLink, "GPU-0 GPU-1"};
+  const auto measured = [&](int64_t megabytes_per_s) {
+    health.pass(seconds(1));
+    Observation seen = health.seen(link, Kind::kLinkSlow, 0, megabytes_per_s);
+    seen.limit = 50'000;
+    seen.text.clear();
+    health.tell(seen);
+  };
+  measured(35'000);
+  EXPECT_EQ(health.view(link).level, HealthLevel::kHealthy);
+  measured(34'999);
+  EXPECT_EQ(health.view(link).level, HealthLevel::kDegraded);
+  EXPECT_EQ(health.view(link).evidence, "slower than its kind: 34999 of 50000");
+  EXPECT_FALSE(health.view(link).quarantined);
+  measured(49'000);
+  EXPECT_EQ(health.view(link).level, HealthLevel::kHealthy);
+}
+
+TEST(Condition, of_ever_new_names_is_forgotten_when_it_is_over) {
+  HealthFixture health;
+  for (int i = 0; i < 2000; ++i) {
+    const HealthSubject nic = HealthFixture::nic("veth" + std::to_string(i));
+    health.happens(nic, Kind::kLinkDown);
+    health.happens(nic, Kind::kLinkUp);
+    health.pass(minutes(11));
+  }
+  EXPECT_LE(health.state().nodes.at("a").subjects.size(), kMaxSubjects);
+  EXPECT_TRUE(health.state().open.empty());
+}
+
 TEST(Condition, skew_of_a_clock_is_told_and_costs_nothing) {
   HealthFixture health;  // complaint 55: "0.76 s skew loses every worker"
   health.tell(health.seen(HealthFixture::node(), Kind::kClockSkew, 0, 760'000));
@@ -226,7 +258,7 @@ TEST(Reboot, is_seen_by_any_line_of_the_new_boot_and_ends_what_came_before) {
   line.boot = "boot-of-tomorrow";
   line.boot_us = 5;
   health.tell(line);
-  EXPECT_EQ(health.names(EffectKind::kRelease), Strings{"GPU-0"});
+  EXPECT_EQ(health.names(EffectKind::kRelease), (Strings{"a", "GPU-0"}));
 }
 
 TEST(Reboot, makes_lines_of_older_boots_yesterdays_news) {

@@ -59,6 +59,23 @@ std::vector<HealthSubject> affected(const NodeHealth& node, const HealthSubject&
   return slices;
 }
 
+std::map<HealthSubject, const Condition*> quarantine_of(const NodeHealth& node) {
+  std::map<HealthSubject, const Condition*> result;
+  const auto add = [&](const HealthSubject& subject, const Condition& condition) {
+    const auto [place, fresh] = result.emplace(subject, &condition);
+    if (!fresh && condition.remedy > place->second->remedy) place->second = &condition;
+  };
+  for (const auto& [subject, health] : node.subjects) {
+    for (const auto& [id, condition] : health.conditions) {
+      if (!rule_of(condition.remedy).quarantine) continue;
+      for (const HealthSubject& one : affected(node, subject, condition)) add(one, condition);
+      const HealthSubject whole{subject.node, HealthSubjectKind::kNode, {}};
+      if (condition.remedy == Remedy::kReboot) add(whole, condition);
+    }
+  }
+  return result;
+}
+
 std::vector<HealthSubject> carriers(const NodeHealth& node, const HealthSubject& subject) {
   std::vector<HealthSubject> result{subject};
   if (subject.kind != HealthSubjectKind::kDevice) return result;

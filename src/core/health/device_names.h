@@ -1,7 +1,9 @@
 // Who is meant: the kernel's log names PCI addresses, libraries name UUIDs of whole devices or of
-// MIG slices. Faults are kept at the physical device; slices follow from the inventory.
+// MIG slices. Faults are kept at the physical device; slices follow from the inventory, and so does
+// what is in quarantine.
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,10 @@ PhysicalDevice physical_device(const NodeHealth& node, const std::string& name);
 /// its slices, or the one slice that the condition is about; else the subject alone.
 std::vector<HealthSubject> affected(const NodeHealth& node, const HealthSubject& subject,
                                     const Condition& condition);
+
+/// RETURNS: everything of the node that takes no new work, with the condition that says so. A node
+/// that is to be rebooted takes none either, until nothing asks for the reboot any more.
+std::map<HealthSubject, const Condition*> quarantine_of(const NodeHealth& node);
 
 /// RETURNS: the subjects whose conditions count for `subject`: itself and, for a slice, the device
 /// that it is part of.

@@ -48,8 +48,10 @@ TEST(Fault, that_wants_a_reset_quarantines_at_once_and_comes_back_on_probation) 
 TEST(Fault, that_wants_a_reboot_drains_the_node_and_ends_with_the_next_boot) {
   HealthFixture health;
   health.xids("GPU-0", {79});
-  EXPECT_EQ(health.names(EffectKind::kQuarantine), Strings{"GPU-0"});
+  EXPECT_EQ(health.names(EffectKind::kQuarantine), (Strings{"a", "GPU-0"}));
   EXPECT_EQ(health.names(EffectKind::kDrainNode), Strings{"a"});
+  EXPECT_TRUE(health.view(HealthFixture::node()).quarantined) << "it waits for its reboot";
+  EXPECT_EQ(health.view(HealthFixture::node()).cause, "xid_79");
   ASSERT_EQ(health.got(EffectKind::kAskReboot).size(), 1u);
   EXPECT_TRUE(health.got(EffectKind::kAskReboot)[0].when_idle);
   health.pass(minutes(5));
@@ -57,7 +59,8 @@ TEST(Fault, that_wants_a_reboot_drains_the_node_and_ends_with_the_next_boot) {
   health.happens(HealthFixture::device("GPU-0"), Kind::kDeviceReset);
   EXPECT_TRUE(health.view("GPU-0").quarantined) << "a reset does not bring it back to the bus";
   health.reboot();
-  EXPECT_EQ(health.names(EffectKind::kRelease), Strings{"GPU-0"});
+  EXPECT_EQ(health.names(EffectKind::kRelease), (Strings{"a", "GPU-0"})) << "complaint 22";
+  EXPECT_EQ(health.view(HealthFixture::node()).level, HealthLevel::kHealthy);
   EXPECT_TRUE(health.view("GPU-0").on_probation);
 }
 

@@ -134,6 +134,26 @@ TEST(HealthLife, keeps_its_laws_whatever_happens) {
   }
 }
 
+/// Does to `told` what the effects say; each of them must be news.
+void follow(const Effects& effects, std::set<HealthSubject>& told) {
+  for (const Effect& effect : effects) {
+    if (effect.kind == EffectKind::kQuarantine) {
+      EXPECT_TRUE(told.insert(effect.subject).second) << to_text(effect.subject);
+      EXPECT_FALSE(effect.text.empty());
+    } else if (effect.kind == EffectKind::kRelease) {
+      EXPECT_EQ(told.erase(effect.subject), 1u) << to_text(effect.subject);
+    }
+  }
+}
+
+std::set<HealthSubject> quarantined(const HealthState& state) {
+  std::set<HealthSubject> all;
+  for (const auto& [name, node] : state.nodes) {
+    all.insert(node.quarantined.begin(), node.quarantined.end());
+  }
+  return all;
+}
+
 TEST(HealthLife, tells_each_quarantine_and_each_release_once_and_in_turn) {
   for (uint64_t seed = 1; seed <= 60; ++seed) {
     RandomMachine machine(seed);
@@ -141,21 +161,25 @@ TEST(HealthLife, tells_each_quarantine_and_each_release_once_and_in_turn) {
     std::set<HealthSubject> told;
     for (int i = 0; i < 120; ++i) {
       const auto batch = machine.batch(minutes(5));
-      for (const Effect& effect : brain.step({machine.now(), Observed{batch}})) {
-        if (effect.kind == EffectKind::kQuarantine) {
-          ASSERT_TRUE(told.insert(effect.subject).second) << "seed " << seed;
-          ASSERT_FALSE(effect.text.empty());
-        } else if (effect.kind == EffectKind::kRelease) {
-          ASSERT_EQ(told.erase(effect.subject), 1u) << "seed " << seed;
-        }
-      }
-      std::set<HealthSubject> kept;
-      for (const auto& [name, node] : brain.state().nodes) {
-        kept.insert(node.quarantined.begin(), node.quarantined.end());
-      }
-      ASSERT_EQ(kept, told) << "seed " << seed;
+      follow(brain.step({machine.now(), Observed{batch}}), told);
+      ASSERT_EQ(quarantined(brain.state()), told) << "seed " << seed;
     }
   }
+}
+
+/// Does what keiko can do by itself: resets, tests, a reboot of each node; then a day passes.
+Time heal(RandomMachine& machine, HealthBrain& brain) {
+  const auto tell = [&](const HealthSubject& subject, Kind kind) {
+    const Observation cured = machine.cure(subject, kind);
+    brain.step({machine.now(), Observed{{cured}}});
+  };
+  for (const Kind kind : {Kind::kDeviceReset, Kind::kRetestPassed, Kind::kLinkUp}) {
+    for (const HealthSubject& subject : quarantined(brain.state())) tell(subject, kind);
+  }
+  for (const char* node : {"a", "b"}) tell({node, HealthSubjectKind::kNode, {}}, Kind::kReboot);
+  const Time later = machine.now() + hours(24);
+  brain.step({later, Wake{}});
+  return later;
 }
 
 TEST(HealthLife, everything_in_quarantine_comes_back) {
@@ -166,33 +190,18 @@ TEST(HealthLife, everything_in_quarantine_comes_back) {
     for (int i = 0; i < 80; ++i) {
       brain.step({machine.now(), Observed{machine.batch(minutes(5))}});
     }
-    // First what keiko does by itself; what is left then is owned by somebody else.
-    for (const Kind kind : {Kind::kDeviceReset, Kind::kRetestPassed, Kind::kLinkUp}) {
-      for (const auto& [name, node] : HealthState(brain.state()).nodes) {
-        for (const HealthSubject& subject : node.quarantined) {
-          const Observation cured = machine.cure(subject, kind);
-          brain.step({machine.now(), Observed{{cured}}});
-        }
-      }
+    const Time later = heal(machine, brain);
+    for (const HealthSubject& subject : quarantined(brain.state())) {
+      const HealthView view = view_of(brain.state(), subject);
+      const bool waits = view.owner != HealthOwner::kKeiko || (view.exits & kByRecovery) != 0;
+      EXPECT_TRUE(waits) << "seed " << seed << ": " << view.sentence;
     }
-    for (const std::string node : {"a", "b"}) {
-      const Observation cured =
-          machine.cure({node, HealthSubjectKind::kNode, {}}, Kind::kReboot);
-      brain.step({machine.now(), Observed{{cured}}});
-    }
-    const Time later = machine.now() + hours(24);
-    brain.step({later, Wake{}});
-    for (const auto& [name, node] : HealthState(brain.state()).nodes) {
-      for (const HealthSubject& subject : node.quarantined) {
-        const HealthView view = view_of(brain.state(), subject);
-        const bool waits = view.owner != HealthOwner::kKeiko || (view.exits & kByRecovery) != 0;
-        EXPECT_TRUE(waits) << "seed " << seed << ": " << view.sentence;
-      }
-      Observation clear = machine.cure({name, HealthSubjectKind::kNode, {}}, Kind::kOperatorClear);
+    for (const char* node : {"a", "b"}) {
+      Observation clear = machine.cure({node, HealthSubjectKind::kNode, {}}, Kind::kOperatorClear);
       clear.at = later;
       brain.step({later, Observed{{clear}}});
-      EXPECT_TRUE(brain.state().nodes.at(name).quarantined.empty()) << "seed " << seed;
     }
+    EXPECT_TRUE(quarantined(brain.state()).empty()) << "seed " << seed;
     EXPECT_TRUE(brain.state().open.empty()) << "seed " << seed;
   }
 }

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/health/device_names.h"
-#include "core/health/observation_rule.h"
+#include "core/health/policy/observation_rule.h"
 
 namespace keiko::health {
 namespace {
@@ -44,7 +44,6 @@ Done check_condition(const HealthState& state, const HealthSubject& subject, uin
 }
 
 Done check_node(const HealthState& state, const std::string& name, const NodeHealth& node) {
-  std::set<HealthSubject> follows;
   for (const auto& [subject, health] : node.subjects) {
     if (subject.node != name) return unsound(to_text(subject) + " is filed below " + name);
     if (health.history.size() > kMaxHistory) return unsound(to_text(subject) + " grows on");
@@ -55,10 +54,10 @@ Done check_node(const HealthState& state, const std::string& name, const NodeHea
     }
     for (const auto& [id, condition] : health.conditions) {
       TRY(check_condition(state, subject, id, condition));
-      if (!rule_of(condition.remedy).quarantine) continue;
-      for (const HealthSubject& one : affected(node, subject, condition)) follows.insert(one);
     }
   }
+  std::set<HealthSubject> follows;
+  for (const auto& [subject, condition] : quarantine_of(node)) follows.insert(subject);
   if (follows != node.quarantined) {
     return unsound(name + ": the quarantine does not follow from the conditions");
   }

@@ -28,7 +28,8 @@ struct SubjectState {
     v(5, "lemon", s.lemon);
   }
 };
-inline constexpr size_t kMaxHistory = 64;
+inline constexpr size_t kMaxHistory = 64;  ///< causes of a subject
+inline constexpr size_t kMaxSubjects = 512;  ///< of a node; more only if all have something open
 
 /// Names one line for all time, within one boot of one machine.
 struct SeenKey {

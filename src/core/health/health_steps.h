@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/health/fault.h"
 #include "core/health/health_brain.h"
-#include "core/health/observation_rule.h"
+#include "core/health/policy/fault.h"
+#include "core/health/policy/observation_rule.h"
 
 namespace keiko::health {
 
@@ -41,8 +41,8 @@ class HealthSteps {
   // on_fault.cc
   void fault(const Observation& seen);
   Incident* fault_incident(const Observation& seen);
-  /// Judges it with what is known at `at`; `boot`: of the sighting that brought it here.
-  void rejudge(Incident& incident, Time at, const std::string& boot);
+  /// Judges it with what is known at `at`.
+  void rejudge(Incident& incident, Time at);
   void count_app_fault(Incident& incident);
 
   // on_condition.cc
@@ -59,7 +59,6 @@ class HealthSteps {
     int32_t gpu_instance = -1;
     Time at;
     std::string evidence;
-    std::string boot;
   };
   void set_condition(Incident& incident, Wanted wanted);
   void hold(SubjectState& health, Condition& condition) const;
@@ -87,6 +86,7 @@ class HealthSteps {
   void settle();
   void close_incidents();
   void tell_quarantine(NodeHealth& node);
+  void forget_subjects(NodeHealth& node) const;
 
   NodeHealth& node_of(const HealthSubject& subject) { return state_.nodes[subject.node]; }
   SubjectState& health_of(const HealthSubject& subject) {

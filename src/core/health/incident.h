@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "core/health/options.h"
-#include "core/health/remedy.h"
-#include "core/health/xid_table.h"
+#include "core/health/policy/remedy.h"
+#include "core/health/policy/xid_table.h"
 #include "model/health.h"
 
 namespace keiko::health {
@@ -125,7 +125,6 @@ struct Condition {
   Time review_at;        ///< when somebody is reminded; never 0
   Duration review_pause;
   std::string evidence;
-  std::string boot;
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "incident", s.incident);
@@ -140,7 +139,6 @@ struct Condition {
     v(10, "review_at", s.review_at);
     v(11, "review_pause", s.review_pause);
     v(12, "evidence", s.evidence);
-    v(13, "boot", s.boot);
   }
 };
 

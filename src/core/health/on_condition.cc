@@ -13,10 +13,19 @@ using Kind = ObservationKind;
 
 Duration doubled(Duration hold, int32_t times) { return hold * (int64_t{1} << times); }
 
-/// WARN of a check is watched, CRIT takes the subject out of service.
+/// WARN of a check is the operator's to know, CRIT takes the subject out of service.
 Remedy remedy_of(const Observation& seen, const ObservationRule& rule) {
   const bool warning = seen.kind == Kind::kCheckResult && seen.code == 1;
-  return warning ? Remedy::kObserve : rule.remedy;
+  return warning ? Remedy::kAskOperator : rule.remedy;
+}
+
+/// A measurement may be told whatever it is; within its limit it is no trouble but the end of one.
+bool is_well(const Observation& seen, const HealthOptions& options) {
+  if (seen.kind == Kind::kCheckResult) return seen.code <= 0;
+  if (seen.limit <= 0) return false;
+  if (seen.kind == Kind::kDiskLow) return seen.value >= seen.limit;
+  const int64_t least = seen.limit / 100 * options.link_slow_percent;
+  return seen.kind == Kind::kLinkSlow && seen.value >= least;
 }
 
 std::string evidence_of(const Observation& seen, const ObservationRule& rule) {
@@ -48,7 +57,7 @@ Incident& HealthSteps::open_incident(const Observation& seen, const std::string&
 }
 
 void HealthSteps::condition(const Observation& seen) {
-  if (seen.kind == Kind::kCheckResult && seen.code <= 0) return ending(seen);
+  if (is_well(seen, state_.options)) return ending(seen);
   const ObservationRule& rule = *find_rule(seen.kind);
   const std::string cause = cause_of(seen.kind, seen.code, seen.detail);
   Incident* incident = told_before(seen, cause);
@@ -62,7 +71,6 @@ void HealthSteps::condition(const Observation& seen) {
   wanted.more_exits = wanted.remedy == rule.remedy ? rule.more_exits : 0;
   wanted.at = seen.at;
   wanted.evidence = evidence_of(seen, rule);
-  wanted.boot = seen.boot;
   set_condition(*incident, std::move(wanted));
 }
 
@@ -119,7 +127,6 @@ void HealthSteps::set_condition(Incident& incident, Wanted wanted) {
     condition.since = wanted.at;
     condition.review_pause = state_.options.review_first;
     condition.review_at = wanted.at + condition.review_pause;
-    condition.boot = wanted.boot;
     condition.evidence = wanted.evidence;
     count_flap(health, incident.cause, wanted.at);
   }

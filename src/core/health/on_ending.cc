@@ -36,8 +36,10 @@ void HealthSteps::ending(const Observation& seen) {
     case Kind::kDeviceReset: return end_all(seen.subject, {kByReset, {}, seen.at, said(seen)});
     case Kind::kOperatorClear: return end_all(seen.subject, {kByOperator, {}, seen.at, said(seen)});
     case Kind::kCheckResult:
+    case Kind::kDiskLow:
+    case Kind::kLinkSlow:
       return end_all(seen.subject, {kByRecovery, cause_of(seen.kind, 0, seen.detail), seen.at,
-                                    "the check passes again"});
+                                    "it is within its limits again"});
     case Kind::kRecovered:
       return end_all(seen.subject,
                      {kByRecovery, cause_of(static_cast<Kind>(seen.code), 0, seen.detail), seen.at,

@@ -77,7 +77,7 @@ void HealthSteps::fault(const Observation& seen) {
   if (fresh) incident = &open_incident(seen, cause_of(seen.kind, seen.code, seen.detail));
   else add_sighting(*incident, seen);
   incident->recovered_at = {};
-  rejudge(*incident, seen.at, seen.boot);
+  rejudge(*incident, seen.at);
 }
 
 void HealthSteps::count_app_fault(Incident& incident) {
@@ -90,7 +90,7 @@ void HealthSteps::count_app_fault(Incident& incident) {
       faults.size() >= most && faults.back() - faults.front() <= state_.options.suspect_window;
 }
 
-void HealthSteps::rejudge(Incident& incident, Time at, const std::string& boot) {
+void HealthSteps::rejudge(Incident& incident, Time at) {
   Judgement judgement = judge(incident, state_.options);
   const Remedy before = incident.remedy;
   if (judgement.remedy == Remedy::kRestartApp && before != Remedy::kRestartApp) {
@@ -114,7 +114,6 @@ void HealthSteps::rejudge(Incident& incident, Time at, const std::string& boot) 
   wanted.at = at;
   wanted.evidence =
       judgement.root->text.empty() ? words_of(*judgement.root) : judgement.root->text;
-  wanted.boot = boot;
   set_condition(incident, std::move(wanted));
 }
 

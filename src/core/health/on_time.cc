@@ -30,6 +30,13 @@ std::vector<Due> due_conditions(const HealthState& state, Time Condition::* memb
   return due;
 }
 
+/// RETURNS: when the subject last had something, as far as it is remembered.
+Time last_ended(const SubjectState& health) {
+  Time last = std::max(health.lemon.at, health.probation_until);
+  for (const auto& [cause, past] : health.history) last = std::max(last, past.ended_at);
+  return last;
+}
+
 }  // namespace
 
 void HealthSteps::on(const Wake& /*event*/) {}
@@ -77,8 +84,7 @@ void HealthSteps::settle() {
     incident.settled = true;
     // What only now is known: that nobody came to explain it.
     if (incident.recovered_at == Time{} && incident.remedy == Remedy::kIgnore) {
-      rejudge(incident, incident.last_at + state_.options.cascade_window,
-              node_of(incident.subject).boot);
+      rejudge(incident, incident.last_at + state_.options.cascade_window);
     }
   }
 }
@@ -89,7 +95,9 @@ void HealthSteps::finish() {
   effects_.clear();
   for (const std::string& name : touched_) {
     const auto node = state_.nodes.find(name);
-    if (node != state_.nodes.end()) tell_quarantine(node->second);
+    if (node == state_.nodes.end()) continue;
+    tell_quarantine(node->second);
+    forget_subjects(node->second);
   }
   effects_.insert(effects_.end(), asked.begin(), asked.end());
 }
@@ -122,15 +130,7 @@ void HealthSteps::close_incidents() {
 }
 
 void HealthSteps::tell_quarantine(NodeHealth& node) {
-  std::map<HealthSubject, const Condition*> now_in;
-  for (const auto& [subject, health] : node.subjects) {
-    for (const auto& [id, condition] : health.conditions) {
-      if (!rule_of(condition.remedy).quarantine) continue;
-      for (const HealthSubject& one : affected(node, subject, condition)) {
-        now_in.emplace(one, &condition);
-      }
-    }
-  }
+  const auto now_in = quarantine_of(node);
   for (const auto& [subject, condition] : now_in) {
     if (node.quarantined.contains(subject)) continue;
     Effect& effect = tell(EffectKind::kQuarantine, subject,
@@ -149,6 +149,21 @@ void HealthSteps::tell_quarantine(NodeHealth& node) {
   }
   node.quarantined.clear();
   for (const auto& [subject, condition] : now_in) node.quarantined.insert(subject);
+}
+
+/// Interfaces come and go under ever new names; what has nothing open makes room, the oldest first.
+void HealthSteps::forget_subjects(NodeHealth& node) const {
+  while (node.subjects.size() > kMaxSubjects) {
+    auto oldest = node.subjects.end();
+    for (auto entry = node.subjects.begin(); entry != node.subjects.end(); ++entry) {
+      if (!entry->second.conditions.empty()) continue;
+      const bool older = oldest == node.subjects.end() ||
+                         last_ended(entry->second) < last_ended(oldest->second);
+      if (older) oldest = entry;
+    }
+    if (oldest == node.subjects.end()) return;
+    node.subjects.erase(oldest);
+  }
 }
 
 Time HealthSteps::next_due() const {

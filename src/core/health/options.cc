@@ -31,6 +31,9 @@ Done validate(const HealthOptions& options) {
   if (options.flaps_most < 0 || options.flaps_most > 10) {
     return invalid_argument("flaps_most must be between 0 and 10");
   }
+  if (options.link_slow_percent < 1 || options.link_slow_percent > 100) {
+    return invalid_argument("link_slow_percent must be between 1 and 100");
+  }
   if (options.history_most < 0 || options.history_most > 100'000) {
     return invalid_argument("history_most must be between 0 and 100000");
   }

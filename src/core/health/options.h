@@ -45,6 +45,8 @@ struct HealthOptions {
   int64_t sram_errors_most = 4;
   /// Closed incidents that are kept.
   int32_t history_most = 256;
+  /// A link that gives less than so many percent of what its kind gives in health is slow.
+  int64_t link_slow_percent = 70;
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "cascade_window", s.cascade_window);
@@ -63,6 +65,7 @@ struct HealthOptions {
     v(14, "lemon_half_life", s.lemon_half_life);
     v(15, "sram_errors_most", s.sram_errors_most);
     v(16, "history_most", s.history_most);
+    v(17, "link_slow_percent", s.link_slow_percent);
   }
   friend bool operator==(const HealthOptions&, const HealthOptions&) = default;
 };

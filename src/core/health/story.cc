@@ -4,7 +4,7 @@
 
 #include "core/health/device_names.h"
 #include "core/health/lemon.h"
-#include "core/health/observation_rule.h"
+#include "core/health/policy/observation_rule.h"
 
 namespace keiko::health {
 namespace {
@@ -76,6 +76,33 @@ std::string chain_text(const Incident& incident) {
   return text;
 }
 
+/// RETURNS: what is wrong with `asked`, gravest first in its eyes; nullptr if nothing is.
+const Condition* gravest_of(const NodeHealth& node, const HealthSubject& asked) {
+  const Condition* gravest = nullptr;
+  for (const HealthSubject& carrier : carriers(node, asked)) {
+    const auto health = node.subjects.find(carrier);
+    if (health == node.subjects.end()) continue;
+    for (const auto& [id, condition] : health->second.conditions) {
+      if (!concerns(node, carrier, condition, asked)) continue;
+      if (gravest == nullptr || is_graver(condition, *gravest)) gravest = &condition;
+    }
+  }
+  const auto quarantine = quarantine_of(node);
+  const auto kept = quarantine.find(asked);
+  if (kept == quarantine.end()) return gravest;
+  return gravest == nullptr || is_graver(*kept->second, *gravest) ? kept->second : gravest;
+}
+
+void fill_past(HealthView& view, const HealthState& state, const NodeHealth& node) {
+  for (const HealthSubject& carrier : carriers(node, view.subject)) {
+    const auto health = node.subjects.find(carrier);
+    if (health == node.subjects.end()) continue;
+    view.probation_until = std::max(view.probation_until, health->second.probation_until);
+    const int64_t score = score_at(health->second.lemon, state.now, state.options.lemon_half_life);
+    view.lemon_millionths = std::max(view.lemon_millionths, score);
+  }
+}
+
 }  // namespace
 
 std::string words_of(const Sighting& seen) {
@@ -88,24 +115,12 @@ std::string words_of(const Sighting& seen) {
 HealthView view_of(const HealthState& state, const HealthSubject& asked) {
   HealthView view;
   view.subject = asked;
-  const auto found = state.nodes.find(asked.node);
-  if (found != state.nodes.end()) {
-    const NodeHealth& node = found->second;
-    const Condition* gravest = nullptr;
-    for (const HealthSubject& carrier : carriers(node, asked)) {
-      const auto health = node.subjects.find(carrier);
-      if (health == node.subjects.end()) continue;
-      for (const auto& [id, condition] : health->second.conditions) {
-        if (!concerns(node, carrier, condition, asked)) continue;
-        view.quarantined |= rule_of(condition.remedy).quarantine;
-        if (gravest == nullptr || is_graver(condition, *gravest)) gravest = &condition;
-      }
-      view.probation_until = std::max(view.probation_until, health->second.probation_until);
-      view.lemon_millionths = std::max(
-          view.lemon_millionths,
-          score_at(health->second.lemon, state.now, state.options.lemon_half_life));
-    }
+  const auto node = state.nodes.find(asked.node);
+  if (node != state.nodes.end()) {
+    const Condition* gravest = gravest_of(node->second, asked);
     if (gravest != nullptr) fill(view, *gravest);
+    view.quarantined = gravest != nullptr && rule_of(gravest->remedy).quarantine;
+    fill_past(view, state, node->second);
   }
   view.on_probation = view.probation_until > state.now;
   view.sentence = sentence_of(view);

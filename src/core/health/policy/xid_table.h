@@ -1,13 +1,13 @@
 // The policy for NVIDIA's XIDs, as data: one row for each of the catalogue's 172 codes.
 //
 // The remedies are those of NVIDIA's catalogue ("immediate action"); what it calls a workflow is
-// worked out by core/health/fault.h from all XIDs of an incident. XID 154 is the driver's own
-// advice: where an incident has one, it is obeyed and the table is not.
+// worked out by core/health/policy/fault.h from all XIDs of an incident. XID 154 is the driver's
+// own advice: where an incident has one, it is obeyed and the table is not.
 #pragma once
 
 #include <cstdint>
 
-#include "core/health/remedy.h"
+#include "core/health/policy/remedy.h"
 
 namespace keiko::health {
 

@@ -1,4 +1,4 @@
-#include "core/health/remedy.h"
+#include "core/health/policy/remedy.h"
 
 #include <vector>
 
@@ -47,7 +47,9 @@ constexpr bool rows_are_right() {
     const bool timed = (rule.exits & kByTimer) != 0;
     if (static_cast<size_t>(rule.remedy) != i || (rule.exits & kByOperator) == 0) return false;
     if (timed != (rule.hold.ns > 0)) return false;
-    if (rule.quarantine && rule.level != Level::kUnhealthy) return false;
+    // So that the gravest of several conditions says whether the subject may work.
+    if (rule.quarantine != (rule.remedy >= Remedy::kRest)) return false;
+    if (rule.quarantine != (rule.level == Level::kUnhealthy)) return false;
   }
   return true;
 }

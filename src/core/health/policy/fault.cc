@@ -1,11 +1,11 @@
-#include "core/health/fault.h"
+#include "core/health/policy/fault.h"
 
 #include <algorithm>
 #include <initializer_list>
 #include <tuple>
 
 #include "base/check.h"
-#include "core/health/observation_rule.h"
+#include "core/health/policy/observation_rule.h"
 
 namespace keiko::health {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "core/health/xid_table.h"
+#include "core/health/policy/xid_table.h"
 #include "model/health.h"
 
 namespace keiko::health {

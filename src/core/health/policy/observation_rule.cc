@@ -1,4 +1,4 @@
-#include "core/health/observation_rule.h"
+#include "core/health/policy/observation_rule.h"
 
 namespace keiko::health {
 namespace {

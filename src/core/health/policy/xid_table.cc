@@ -1,7 +1,7 @@
 // Codes that the catalogue leaves to the vendor, most of them "not in use", and those without
 // advice yet (162 to 170) say that something happened and not what: the device is tested, and works
 // meanwhile. A quarantine that nobody knows the end of would be worse.
-#include "core/health/xid_table.h"
+#include "core/health/policy/xid_table.h"
 
 namespace keiko::health {
 namespace {

@@ -1,5 +1,5 @@
 // The table against NVIDIA's catalogue, written down here once more and by bucket.
-#include "core/health/xid_table.h"
+#include "core/health/policy/xid_table.h"
 
 #include <gtest/gtest.h>
 
