@@ -1,11 +1,13 @@
-// sources: src/base/*.cc src/model/*.cc src/core/health/*.cc src/core/health/log/*.cc
+// sources: src/base/*.cc src/model/*.cc src/core/health/*.cc src/core/health/*/*.cc
 //
 // The kernel's log against any bytes, on the whole way that they take: record, line, judge. Every
 // line of the input is one record. Whatever they are: no crash, at most eight observations a
-// record, numbers within their kinds, and a state of health that keeps its laws, comes back from its bytes,
-// and is not changed by hearing all of it once more.
+// record, numbers within their kinds, and a state of health that keeps its laws, comes back from
+// its bytes, and is not changed by hearing all of it once more.
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
+#include <vector>
 
 #include "base/check.h"
 #include "core/health/health_brain.h"
