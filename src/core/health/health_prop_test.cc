@@ -223,6 +223,32 @@ TEST(HealthReplay, same_events_give_the_same_digest_even_over_a_restart) {
   }
 }
 
+TEST(HealthReplay, damaged_bytes_are_refused_or_give_a_state_that_works) {
+  int refused = 0;
+  for (uint64_t seed = 1; seed <= 400; ++seed) {
+    RandomMachine machine(seed);
+    HealthBrain brain;
+    for (int i = 0; i < 10; ++i) {
+      brain.step({machine.now(), Observed{machine.batch(minutes(5))}});
+    }
+    std::string bytes = encode_health(brain.state());
+    const size_t place = machine.prng().below(bytes.size());
+    bytes[place] = static_cast<char>(machine.prng().below(256));
+    auto state = decode_health(bytes);
+    if (!state.ok()) {
+      EXPECT_EQ(state.error().code, Code::kDataLoss);
+      ++refused;
+      continue;
+    }
+    HealthBrain revived(*std::move(state));
+    for (int i = 0; i < 10; ++i) {
+      revived.step({machine.now(), Observed{machine.batch(minutes(5))}});
+    }
+    EXPECT_TRUE(check_health(revived.state()).ok()) << "seed " << seed;
+  }
+  EXPECT_GT(refused, 20);
+}
+
 TEST(HealthReplay, order_within_a_batch_does_not_matter) {
   for (uint64_t seed = 1; seed <= 30; ++seed) {
     RandomMachine machine(seed);

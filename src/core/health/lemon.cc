@@ -12,6 +12,8 @@ constexpr std::array<int64_t, 17> kRoots{
     827968132, 792865000, 759250125, 727060411, 696235434, 666717336,
     638450708, 611382493, 585461881, 560640218, 536870912};
 
+constexpr int64_t kMostMillionths = 1'000'000 * kOneIncident;
+
 }  // namespace
 
 int64_t decayed(int64_t millionths, Duration elapsed, Duration half_life) {
@@ -35,6 +37,7 @@ void charge(LemonScore& score, Time at, Duration half_life) {
   } else {
     score.millionths += decayed(kOneIncident, score.at - at, half_life);
   }
+  score.millionths = std::min(score.millionths, kMostMillionths);
 }
 
 int64_t score_at(const LemonScore& score, Time now, Duration half_life) {

@@ -11,6 +11,7 @@ namespace keiko::health {
 namespace {
 
 constexpr size_t kMostPastBoots = 16;
+constexpr int64_t kMostBootUs = 1'000'000'000'000'000'000;
 
 auto order_of(const Observation& seen) {
   return std::tie(seen.at, seen.boot_us, seen.subject, seen.kind, seen.code, seen.source,
@@ -60,7 +61,9 @@ void HealthSteps::on(const OptionsChanged& event) {
 void HealthSteps::take_one(Observation seen) {
   const ObservationRule* rule = find_rule(seen.kind);
   if (rule == nullptr || seen.subject.node.empty()) return;
-  seen.at = std::min(seen.at, now_);
+  seen.at = std::clamp(seen.at, Time{1}, std::max(now_, Time{1}));
+  // No machine runs for thirty thousand years; such a number is none.
+  if (seen.boot_us > kMostBootUs) seen.boot_us = 0;
   if (!in_present_boot(seen)) return;
   name_subject(seen);
   if (!first_time(node_of(seen.subject).seen, seen, state_.options.twin_window)) return;

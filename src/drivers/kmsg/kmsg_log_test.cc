@@ -179,6 +179,28 @@ TEST_F(KmsgLogTest, drops_a_line_without_end_instead_of_keeping_it) {
   EXPECT_EQ(texts(MUST(log.read(10))), Texts{"two"});
 }
 
+TEST_F(KmsgLogTest, gives_each_of_10000_lines_however_they_are_written) {
+  std::string bytes;
+  for (int i = 1; i <= 10'000; ++i) {
+    bytes += "4," + std::to_string(i) + "," + std::to_string(i) + ",-;line " + std::to_string(i);
+    bytes += i % 7 == 0 ? "\n SUBSYSTEM=pci\n DEVICE=+pci:0000:c1:00.0\n" : "\n";
+  }
+  KmsgLog log(path_);
+  size_t next = 1;
+  for (size_t written = 0; written < bytes.size(); written += 1000) {
+    append(bytes.substr(written, 1000));
+    KernelLogBatch batch;
+    do {
+      batch = MUST(log.read(64));
+      EXPECT_EQ(batch.lost + batch.unreadable, 0u);
+      for (const KernelRecord& record : batch.records) {
+        ASSERT_EQ(record.text, "line " + std::to_string(next++));
+      }
+    } while (batch.more);
+  }
+  EXPECT_EQ(next, 10'001u);
+}
+
 TEST_F(KmsgLogTest, ends_a_call_although_nonsense_never_ends) {
   PlayedKernel kernel;
   for (int i = 0; i < 1000; ++i) kernel.say_nonsense();
