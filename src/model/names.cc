@@ -1,5 +1,6 @@
 // The texts of the model's enumerations, and keys.
 #include "model/device.h"
+#include "model/host.h"
 #include "model/job.h"
 #include "model/messages.h"
 #include "model/node.h"
@@ -16,6 +17,16 @@ std::string to_text(LinkKind kind) {
     case LinkKind::kNvlink: return "nvlink";
     case LinkKind::kXgmi: return "xgmi";
     case LinkKind::kShared: return "shared";
+  }
+  return "unknown";
+}
+
+std::string to_text(NicKind kind) {
+  switch (kind) {
+    case NicKind::kEthernet: return "ethernet";
+    case NicKind::kInfiniband: return "infiniband";
+    case NicKind::kRoce: return "roce";
+    case NicKind::kRdma: return "rdma";
   }
   return "unknown";
 }

@@ -2,11 +2,13 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/fields.h"
 #include "model/device.h"
+#include "model/host.h"
 
 namespace keiko {
 
@@ -31,6 +33,7 @@ struct NodeSpec {
   std::vector<Link> links;
   std::map<std::string, std::string> labels;  ///< "zone", "rack" and the operator's own
   std::string version;      ///< of the agent
+  std::optional<HostSpec> host;  ///< absent: the agent cannot tell, or is older than the field
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "name", s.name);
@@ -43,6 +46,7 @@ struct NodeSpec {
     v(8, "links", s.links);
     v(9, "labels", s.labels);
     v(10, "version", s.version);
+    v(11, "host", s.host);
   }
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };

@@ -54,6 +54,12 @@ Done check_identities(const JobSpec& spec) {
   return done();
 }
 
+Done check_host(const HostSpec& host) {
+  TRY(in_range("host.numa", static_cast<int64_t>(host.numa.size()), 0, 4096));
+  TRY(in_range("host.nics", static_cast<int64_t>(host.nics.size()), 0, 4096));
+  return in_range("host.slots", static_cast<int64_t>(host.slots.size()), 0, 16'384);
+}
+
 }  // namespace
 
 bool is_label(const std::string& text) {
@@ -129,6 +135,7 @@ Done validate(const NodeSpec& spec) {
                                     ", which is not a pair of this node");
     }
   }
+  if (spec.host) TRY(check_host(*spec.host));
   return done();
 }
 

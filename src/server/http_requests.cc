@@ -144,6 +144,7 @@ Result<v1::ListNodesRequest> list_nodes_request(const RouteMatch& match) {
   request.set_page_size(parameters.number("page_size", int32_t{0}));
   request.set_page_token(parameters.text("page_token"));
   for (const std::string& status : parameters.texts("status")) request.add_statuses(status);
+  request.set_with_topology(parameters.flag("topology"));
   TRY(parameters.finish());
   return request;
 }

@@ -128,6 +128,7 @@ Result<v1::ListNodesResponse> list_nodes(const View& view, const v1::ListNodesRe
   const std::set<NodeStatus> statuses = TRY(parse_statuses(request.statuses(), kNodeStatuses));
   const std::map<NodeId, NodeState>& nodes = view.state.nodes;
   const DeviceHolders holders = device_holders(view.state);
+  const Detail detail = request.with_topology() ? Detail::kWhole : Detail::kListing;
   v1::ListNodesResponse out;
   NodeId last;
   for (auto node = nodes.upper_bound(after); node != nodes.end(); ++node) {
@@ -138,7 +139,7 @@ Result<v1::ListNodesResponse> list_nodes(const View& view, const v1::ListNodesRe
     last = node->first;
     if (node->second.forgotten) continue;
     if (statuses.empty() || statuses.count(view.brain.status_of(node->first, view.now)) != 0) {
-      *out.add_nodes() = view_of(view, node->second, Detail::kListing, holders);
+      *out.add_nodes() = view_of(view, node->second, detail, holders);
     }
   }
   return out;

@@ -135,6 +135,7 @@ v1::Node view_of(const View& view, const NodeState& node, Detail detail,
   out.set_boot_id(node.spec.boot_id);
   if (detail == Detail::kListing) return out;
   for (const Link& link : node.spec.links) *out.add_links() = to_proto(link);
+  if (node.spec.host) *out.mutable_host() = to_proto(*node.spec.host);
   return out;
 }
 

@@ -12,7 +12,7 @@ enum class Detail { kListing, kWhole };
 /// A listing leaves out workers, timeline and env, which make most of a job's bytes.
 v1::Job view_of(const View& view, const JobState& job, Detail detail);
 
-/// A listing leaves out links. `holders`: see device_holders().
+/// A listing leaves out links and host. `holders`: see device_holders().
 using DeviceHolders = std::map<std::pair<NodeId, int32_t>, WorkerKey>;
 v1::Node view_of(const View& view, const NodeState& node, Detail detail,
                  const DeviceHolders& holders);

@@ -59,6 +59,9 @@ Device from_proto(const v1::Device& in);
 v1::Link to_proto(const Link& link);
 Result<Link> from_proto(const v1::Link& in);
 
+v1::Host to_proto(const HostSpec& host);
+Result<HostSpec> from_proto(const v1::Host& in);
+
 v1::NodeSpec to_proto(const NodeSpec& spec);
 Result<NodeSpec> from_proto(const v1::NodeSpec& in);
 

@@ -74,6 +74,7 @@ v1::NodeSpec to_proto(const NodeSpec& spec) {
   for (const Link& link : spec.links) *out.add_links() = to_proto(link);
   out.mutable_labels()->insert(spec.labels.begin(), spec.labels.end());
   out.set_version(spec.version);
+  if (spec.host) *out.mutable_host() = to_proto(*spec.host);
   return out;
 }
 
@@ -89,6 +90,7 @@ Result<NodeSpec> from_proto(const v1::NodeSpec& in) {
   for (const v1::Link& link : in.links()) spec.links.push_back(TRY(from_proto(link)));
   spec.labels.insert(in.labels().begin(), in.labels().end());
   spec.version = in.version();
+  if (in.has_host()) spec.host = TRY(from_proto(in.host()));
   return spec;
 }
 

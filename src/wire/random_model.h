@@ -4,6 +4,7 @@
 #include "base/fields.h"
 #include "base/prng.h"
 #include "model/device.h"
+#include "model/host.h"
 #include "model/job.h"
 
 namespace keiko {
@@ -24,6 +25,7 @@ inline std::string random_text(Prng& prng) {
 template <class E> constexpr int kLast = 0;
 template <> inline constexpr int kLast<LinkKind> = 5;
 template <> inline constexpr int kLast<JobKind> = 1;
+template <> inline constexpr int kLast<NicKind> = 3;
 
 struct Randomizer {
   Prng& prng;
@@ -55,6 +57,8 @@ T random_value(Prng& prng) {
     for (uint64_t n = prng.below(4); n > 0; --n) {
       value.push_back(random_value<typename T::value_type>(prng));
     }
+  } else if constexpr (fd::IsOptional<T>::value) {
+    if (prng.chance(1, 2)) value = random_value<typename T::value_type>(prng);
   } else if constexpr (fd::IsMap<T>::value) {
     for (uint64_t n = prng.below(4); n > 0; --n) {
       value[random_value<typename T::key_type>(prng)] = random_value<typename T::mapped_type>(prng);

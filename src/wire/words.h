@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "base/text.h"
+#include "model/host.h"
 #include "model/job.h"
 #include "model/verdict.h"
 #include "model/worker.h"
@@ -43,5 +44,7 @@ inline constexpr std::array kEndCauses{
     EndCause::kNodeFailed,  EndCause::kNodeLeft};
 inline constexpr std::array kLinkKinds{LinkKind::kSystem, LinkKind::kNuma,  LinkKind::kPcie,
                                        LinkKind::kNvlink, LinkKind::kXgmi, LinkKind::kShared};
+inline constexpr std::array kNicKinds{NicKind::kEthernet, NicKind::kInfiniband, NicKind::kRoce,
+                                      NicKind::kRdma};
 
 }  // namespace keiko
