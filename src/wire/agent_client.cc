@@ -1,10 +1,11 @@
 // The agent's stream over gRPC's callback API.
 //
-// Each open() makes one Stream, a reactor that keeps itself alive until gRPC's last callback. A
-// hold keeps gRPC from finishing while other threads may still start writes; it is dropped under
-// the same lock that closes the door for them.
+// Each open() makes one Stream, a reactor that the link keeps until gRPC's last callback. A hold
+// keeps gRPC from finishing while other threads may still start writes; it is dropped under the
+// same lock that closes the door for them.
 #include "wire/agent_client.h"
 
+#include <grpc/grpc.h>
 #include <grpcpp/alarm.h>
 #include <grpcpp/client_context.h>
 
@@ -21,6 +22,36 @@
 namespace keiko {
 namespace {
 
+/// Set by a stream's last callback, as the last thing it does. Apart from the stream, so that who
+/// waits for it may destroy the stream at once.
+class Ending {
+ public:
+  void set() {
+    const std::lock_guard lock(mutex_);
+    done_ = true;
+    changed_.notify_all();
+  }
+  void wait() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return done_; });
+  }
+  bool is_set() {
+    const std::lock_guard lock(mutex_);
+    return done_;
+  }
+  /// Keeps set() waiting meanwhile.
+  template <class Act>
+  void unless_set(const Act& act) {
+    const std::lock_guard lock(mutex_);
+    if (!done_) act();
+  }
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool done_ = false;
+};
+
 class Stream : public grpc::ClientBidiReactor<v1::AgentMessage, v1::ServerMessage> {
  public:
   Stream(const std::string& address, AgentListener& listener, const AgentLinkOptions& options)
@@ -31,17 +62,17 @@ class Stream : public grpc::ClientBidiReactor<v1::AgentMessage, v1::ServerMessag
             make_channel(address, {options.connect_timeout, options.keepalive_every,
                                    options.keepalive_timeout}))) {}
 
-  void start(std::shared_ptr<Stream> self) {
-    self_ = std::move(self);
+  void start() {
     stub_->async()->Session(&context_, this);
     AddHold();
-    // The alarm keeps its function as long as it lives, so one that owned the stream would keep
-    // both for ever.
+    // The alarm may come after the stream's end, and keeps its function as long as it lives.
     alarm_.Set(std::chrono::system_clock::now() +
                    std::chrono::nanoseconds(options_.connect_timeout.ns),
-               [weak = std::weak_ptr(self_)](bool due) {
-                 const std::shared_ptr<Stream> stream = due ? weak.lock() : nullptr;
-                 if (stream && !stream->is_connected()) stream->context_.TryCancel();
+               [this, ending = ending_](bool due) {
+                 if (!due) return;
+                 ending->unless_set([this] {
+                   if (!is_connected()) context_.TryCancel();
+                 });
                });
     StartCall();
   }
@@ -64,15 +95,8 @@ class Stream : public grpc::ClientBidiReactor<v1::AgentMessage, v1::ServerMessag
     let_go();
   }
 
-  void wait_until_done() {
-    std::unique_lock lock(mutex_);
-    finished_.wait(lock, [this] { return done_; });
-  }
-
-  bool is_done() {
-    const std::lock_guard lock(mutex_);
-    return done_;
-  }
+  void wait_until_done() { ending_->wait(); }
+  bool is_done() { return ending_->is_set(); }
 
  private:
   bool is_connected() {
@@ -114,10 +138,8 @@ class Stream : public grpc::ClientBidiReactor<v1::AgentMessage, v1::ServerMessag
     Error why = status.ok() ? unavailable("the server at " + address_ + " ended the stream")
                             : from_status(status, address_);
     listener_.on_closed(std::move(why));
-    const std::shared_ptr<Stream> alive = std::move(self_);  // until this function has returned
-    const std::lock_guard lock(mutex_);
-    done_ = true;
-    finished_.notify_all();
+    const std::shared_ptr<Ending> ending = ending_;
+    ending->set();  // nothing of this stream is touched from here on
   }
 
   void let_go() {
@@ -149,27 +171,35 @@ class Stream : public grpc::ClientBidiReactor<v1::AgentMessage, v1::ServerMessag
   grpc::ClientContext context_;
   grpc::Alarm alarm_;
   v1::ServerMessage incoming_;
-  std::shared_ptr<Stream> self_;
+
+  const std::shared_ptr<Ending> ending_ = std::make_shared<Ending>();
 
   std::mutex mutex_;
-  std::condition_variable finished_;
   std::deque<v1::AgentMessage> queue_;  // the front is being written
   size_t queued_bytes_ = 0;
   bool connected_ = false;
   bool holding_ = true;
-  bool done_ = false;
 };
+
+/// gRPC ends its threads when its last user goes. The last thing of a channel goes on one of those
+/// very threads, so that a detached thread does it, which then meets the destructors of a process
+/// that exits. So gRPC is never told that all is over.
+void keep_grpc() {
+  static const bool kept = (grpc_init(), true);
+  static_cast<void>(kept);
+}
 
 class GrpcAgentLink : public AgentLink {
  public:
   GrpcAgentLink(AgentListener& listener, const AgentLinkOptions& options)
-      : listener_(listener), options_(options) {}
+      : listener_(listener), options_(options) {
+    keep_grpc();
+  }
 
   ~GrpcAgentLink() override {
-    const std::shared_ptr<Stream> stream = current();
-    if (!stream) return;
-    stream->cancel();
-    stream->wait_until_done();
+    if (!stream_) return;
+    stream_->cancel();
+    stream_->wait_until_done();
   }
 
   void open(const std::string& address) override {
@@ -181,7 +211,7 @@ class GrpcAgentLink : public AgentLink {
       const std::lock_guard lock(mutex_);
       stream_ = stream;
     }
-    stream->start(stream);
+    stream->start();
   }
 
   Done send(const AgentHello& hello) override {

@@ -1,5 +1,6 @@
 #include "wire/agent_client.h"
 
+#include <grpc/grpc.h>
 #include <gtest/gtest.h>
 #include <malloc.h>
 
@@ -46,6 +47,16 @@ TEST(AgentLink, dialling_a_server_that_is_away_for_long_costs_no_memory) {
   }
   // A stream that is kept costs about 34 kB.
   EXPECT_LT(heap_bytes(), before + 1500 * 4096);
+}
+
+// Its threads would end at the same time as the process, and meet the destructors of its statics.
+TEST(AgentLink, never_has_grpc_torn_down) {
+  Counting listener;
+  auto link = make_agent_link(listener);
+  link->open("127.0.0.1:1");
+  listener.wait_for(1);
+  link.reset();
+  EXPECT_EQ(grpc_is_initialized(), 1);
 }
 
 }  // namespace
