@@ -82,6 +82,23 @@ TEST(Fault, cascade_is_one_incident_named_by_its_root) {
   EXPECT_EQ(health.state().open.size(), 2u) << "a minute later it is another matter";
 }
 
+TEST(Fault, that_comes_again_and_again_on_an_ill_device_is_one_incident) {
+  HealthFixture health;
+  size_t requests = 0;
+  for (int i = 0; i < 90; ++i) {
+    health.xids("GPU-0", {119, 45});
+    requests += health.got(EffectKind::kAskReset).size();
+    health.pass(minutes(2));
+    requests += health.got(EffectKind::kAskReset).size();
+  }
+  ASSERT_EQ(health.state().open.size(), 1u);
+  EXPECT_EQ(health.state().open.begin()->second.sightings[0].count, 90);
+  EXPECT_LE(requests, 5u) << "three hours with reviews after 15, 45 and 105 minutes";
+  health.tell(health.xid("GPU-0", 154, 2));
+  EXPECT_EQ(health.view("GPU-0").remedy, Remedy::kReboot) << "advice counts however late";
+  EXPECT_EQ(health.state().open.size(), 1u);
+}
+
 TEST(Fault, root_does_not_depend_on_the_order_of_telling) {
   HealthFixture health;
   const Observation root = health.xid("GPU-0", 62);

@@ -16,12 +16,18 @@ bool is_fault(const Incident& incident) {
   return rule != nullptr && rule->role == Role::kFault;
 }
 
-/// Some faults are states that are told of again and again; an XID is a new event each time.
-bool goes_on(const Incident& incident, const Observation& seen) {
-  return seen.kind != Kind::kXid && std::any_of(incident.sightings.begin(),
-                                                incident.sightings.end(), [&](const auto& known) {
-                                                  return known.kind == seen.kind;
-                                                });
+/// Does the incident go on with this? Some faults are states that are told of again and again; an
+/// XID is an event, but on a device that is ill already (`ill`: for this incident) the same one
+/// again, and what only follows others, is no other matter.
+bool goes_on(const Incident& incident, const Observation& seen, bool ill) {
+  const bool xid = seen.kind == Kind::kXid;
+  const XidRule* rule = xid ? find_xid(seen.code) : nullptr;
+  const bool follower = rule != nullptr && (rule->workflow == XidWorkflow::kFollower ||
+                                            rule->workflow == XidWorkflow::kAdvice);
+  if (ill && follower) return true;
+  return std::any_of(incident.sightings.begin(), incident.sightings.end(), [&](const auto& known) {
+    return known.kind == seen.kind && (!xid || (ill && known.code == seen.code));
+  });
 }
 
 bool is_near(const Incident& incident, Time at, Duration window) {
@@ -57,11 +63,14 @@ void add_sighting(Incident& incident, const Observation& seen) {
 }  // namespace
 
 Incident* HealthSteps::fault_incident(const Observation& seen) {
+  const SubjectState& health = health_of(seen.subject);
   // The youngest first: it is the one that a fault of now belongs to.
   for (auto entry = state_.open.rbegin(); entry != state_.open.rend(); ++entry) {
     Incident& incident = entry->second;
     if (incident.subject != seen.subject || !is_fault(incident)) continue;
-    if (is_near(incident, seen.at, state_.options.cascade_window) || goes_on(incident, seen)) {
+    const bool ill = health.conditions.contains(entry->first);
+    if (is_near(incident, seen.at, state_.options.cascade_window) ||
+        goes_on(incident, seen, ill)) {
       return &incident;
     }
   }
