@@ -60,7 +60,7 @@ class HealthSteps {
     Time at;
     std::string evidence;
   };
-  void set_condition(Incident& incident, Wanted wanted);
+  void set_condition(Incident& incident, const Wanted& wanted);
   void hold(SubjectState& health, Condition& condition) const;
   void ask(const Incident& incident, const Condition& condition);
   void charge_lemon(Incident& incident);

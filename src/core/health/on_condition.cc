@@ -71,7 +71,7 @@ void HealthSteps::condition(const Observation& seen) {
   wanted.more_exits = wanted.remedy == rule.remedy ? rule.more_exits : 0;
   wanted.at = seen.at;
   wanted.evidence = evidence_of(seen, rule);
-  set_condition(*incident, std::move(wanted));
+  set_condition(*incident, wanted);
 }
 
 /// RETURNS: the open incident that this is another word of, or nullptr.
@@ -117,7 +117,7 @@ void HealthSteps::count_flap(SubjectState& health, const std::string& cause, Tim
   }
 }
 
-void HealthSteps::set_condition(Incident& incident, Wanted wanted) {
+void HealthSteps::set_condition(Incident& incident, const Wanted& wanted) {
   SubjectState& health = health_of(incident.subject);
   const bool fresh = !health.conditions.contains(incident.id);
   Condition& condition = health.conditions[incident.id];

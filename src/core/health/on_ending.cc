@@ -10,7 +10,7 @@ namespace {
 using Kind = ObservationKind;
 
 std::string said(const Observation& seen) {
-  const std::string words = find_rule(seen.kind)->words;
+  std::string words = find_rule(seen.kind)->words;
   if (seen.kind == Kind::kOperatorClear && !seen.detail.empty()) return words + ": " + seen.detail;
   return words;
 }
@@ -95,7 +95,7 @@ void HealthSteps::device_back(const Observation& seen) {
     wanted.more_exits = kByReboot | kByReset;
     wanted.at = seen.at;
     wanted.evidence = health.conditions.at(id).evidence;
-    set_condition(incident, std::move(wanted));
+    set_condition(incident, wanted);
   }
 }
 

@@ -123,7 +123,7 @@ void HealthSteps::rejudge(Incident& incident, Time at) {
   wanted.at = at;
   wanted.evidence =
       judgement.root->text.empty() ? words_of(*judgement.root) : judgement.root->text;
-  set_condition(incident, std::move(wanted));
+  set_condition(incident, wanted);
 }
 
 }  // namespace keiko::health

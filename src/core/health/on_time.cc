@@ -2,6 +2,7 @@
 // incidents that nothing can join any more; and at the end of each step, who is newly in quarantine
 // or out.
 #include <algorithm>
+#include <tuple>
 
 #include "core/health/device_names.h"
 #include "core/health/health_steps.h"
@@ -26,7 +27,9 @@ std::vector<Due> due_conditions(const HealthState& state, Time Condition::* memb
       }
     }
   }
-  std::stable_sort(due.begin(), due.end(), [](const Due& a, const Due& b) { return a.at < b.at; });
+  std::sort(due.begin(), due.end(), [](const Due& a, const Due& b) {
+    return std::tie(a.at, a.incident) < std::tie(b.at, b.incident);
+  });
   return due;
 }
 

@@ -1,6 +1,7 @@
 #include "core/health/story.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "core/health/device_names.h"
 #include "core/health/lemon.h"
@@ -132,8 +133,8 @@ std::vector<HealthView> lemons(const HealthState& state) {
   for (const auto& [name, node] : state.nodes) {
     for (const auto& [subject, health] : node.subjects) all.push_back(view_of(state, subject));
   }
-  std::stable_sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
-    return a.lemon_millionths > b.lemon_millionths;
+  std::sort(all.begin(), all.end(), [](const auto& a, const auto& b) {
+    return std::tie(b.lemon_millionths, a.subject) < std::tie(a.lemon_millionths, b.subject);
   });
   return all;
 }

@@ -123,7 +123,7 @@ bool remedy_of_advice(int64_t action, Remedy& remedy) {
     case 0: remedy = Remedy::kIgnore; return true;
     case 1: remedy = Remedy::kReset; return true;
     case 2: remedy = Remedy::kReboot; return true;
-    case 3: remedy = Remedy::kDrainReset; return true;
+    case 3:  // drain what uses peers, which is any gang
     case 4: remedy = Remedy::kDrainReset; return true;
     default: return false;
   }
