@@ -110,7 +110,7 @@ Result<KmsgLog::Step> KmsgLog::failed_read(int error, KernelLogBatch& batch) {
     case EAGAIN:
       stream_at_end_ = true;
       return Step::kNothingNow;
-    case EINTR: return Step::kGoOn;
+    case EINTR:
     // Overwritten: the kernel has moved on to its oldest record, whose number tells how many.
     case EPIPE: return Step::kGoOn;
     // The record is longer than any that the kernel writes. It stays where it is, so we move on.
