@@ -13,6 +13,9 @@ find_package(PkgConfig REQUIRED)
 pkg_check_modules(GRPCPP REQUIRED IMPORTED_TARGET grpc++)
 keiko_external(grpc PkgConfig::GRPCPP protobuf::libprotobuf)
 
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc)
+keiko_external(hwloc PkgConfig::HWLOC)
+
 find_package(SQLite3 REQUIRED)
 keiko_external(sqlite3 SQLite::SQLite3)
 

@@ -130,9 +130,12 @@ class Machine:
         place = f"{folder}/infiniband/{name}"
         self.link(f"sys/class/infiniband/{name}", place)
         self.link(f"{place}/device", folder)
-        self.files(place, node_type="1: CA", node_guid="b83f:d203:0000:" + f"{len(self.lines):04x}",
-                   fw_ver="28.39.1002", hca_type="MT4129")
+        guid = f"b83f:d203:0000:{len(self.lines):04x}"
+        self.files(place, node_type="1: CA", node_guid=guid, fw_ver="28.39.1002",
+                   hca_type="MT4129")
         port = f"{place}/ports/1"
+        if layer == "InfiniBand":
+            self.file(f"{port}/gids/0", f"fe80:0000:0000:0000:{guid}")
         self.files(port, state="4: ACTIVE" if up else "1: DOWN",
                    phys_state="5: LinkUp" if up else "3: Disabled", rate=rate, link_layer=layer,
                    lid="0x12", sm_lid="0x1")

@@ -12,6 +12,7 @@ INCLUDE = re.compile(r'^\s*#\s*include\s*(["<])([^">]+)[">]')
 WALLS = {
     "torch": re.compile(r"^(torch|c10|ATen)/"),
     "grpc": re.compile(r"^(grpcpp|grpc|google/protobuf|keiko/v[0-9]+)/"),
+    "hwloc": re.compile(r"^hwloc(/|\.h$)"),
     "sqlite3": re.compile(r"^sqlite3\.h$"),
     "beast": re.compile(r"^boost/"),
     "json": re.compile(r"^nlohmann/"),
