@@ -7,6 +7,7 @@
 #include "agent/machine.h"
 #include "base/digest.h"
 #include "base/log.h"
+#include "base/text.h"
 #include "wire/utf8.h"
 
 namespace keiko::agent {
@@ -43,6 +44,19 @@ Duration silence_limit(const LeaseOptions& lease) {
   return std::max(lease.lease / 2 - lease.heartbeat, lease.heartbeat * 2);
 }
 
+/// A node works as well if nobody can tell what its machine is.
+void add_host(Host* host, NodeSpec& spec) {
+  if (host == nullptr) return;
+  const auto look = [&]() -> Done {
+    spec.host = TRY(host->fingerprint());
+    return validate(spec);
+  };
+  const Done told = look();
+  if (told.ok()) return;
+  spec.host.reset();
+  log_warn("host_unknown", "reason=" + quote_text(told.error().message));
+}
+
 bool is_live(const ProcessState& state) { return state.status != WorkerStatus::kEnded; }
 
 }  // namespace
@@ -51,6 +65,7 @@ Result<std::unique_ptr<AgentLoop>> AgentLoop::open(AgentOptions options, AgentPa
   Inventory inventory = TRY(parts.devices.fingerprint());
   NodeSpec spec =
       TRY(describe_machine(options, parts.folder.instance(), std::move(inventory)));
+  add_host(parts.host, spec);
   std::unique_ptr<AgentLoop> loop(
       new AgentLoop(std::move(options), std::move(parts), std::move(spec)));
   TRY(loop->prepare());

@@ -27,18 +27,20 @@
 #include "core/node/node_brain.h"
 #include "ports/clock.h"
 #include "ports/devices.h"
+#include "ports/host.h"
 #include "ports/substrate.h"
 #include "wire/agent_client.h"
 
 namespace keiko::agent {
 
-/// The world as the loop meets it. All of it outlives the loop.
+/// The world as the loop meets it. All of it outlives the loop; `host` is asked in open() alone.
 struct AgentParts {
   StateFolder& folder;
   Substrate& substrate;
   Devices& devices;
   Clock& clock;
   std::function<std::unique_ptr<AgentLink>(AgentListener&)> make_link;
+  Host* host = nullptr;  ///< without one the node tells nothing of NUMA nodes and NICs
 };
 
 class AgentLoop : private AgentListener {

@@ -17,6 +17,7 @@
 #include "ports/clock_fake.h"
 #include "ports/devices_fake.h"
 #include "ports/substrate_fake.h"
+#include "ports/testing/host_fake.h"
 
 namespace keiko::agent {
 namespace {
@@ -54,7 +55,7 @@ class AgentLoopTest : public testing::Test {
                      auto link = std::make_unique<FakeAgentLink>(listener);
                      link_ = link.get();
                      return link;
-                   }}));
+                   }, &host_}));
   }
   void crash_agent() {
     loop_.reset();
@@ -111,6 +112,7 @@ class AgentLoopTest : public testing::Test {
   AgentOptions options_;
   FakeMachine machine_;
   FakeDevices devices_{fake_inventory(2)};
+  FakeHost host_{fake_host()};
   FakeClock clock_{Time{} + seconds(1'000'000)};
   std::optional<StateFolder> folder_;
   std::unique_ptr<FakeSubstrate> substrate_;
@@ -134,6 +136,24 @@ TEST_F(AgentLoopTest, says_hello_with_what_it_found) {
   EXPECT_EQ(node.instance, folder_->instance());
   EXPECT_GT(node.cpu_milli, 0);
   EXPECT_GT(node.memory.count, 0);
+  EXPECT_EQ(node.host, fake_host());
+}
+
+TEST_F(AgentLoopTest, joins_as_well_where_nobody_can_tell_what_the_machine_is) {
+  crash_agent();
+  host_.fail_with(unavailable("no sysfs here"));
+  start_agent();
+  join();
+  ASSERT_THAT(link_->hellos, SizeIs(1));
+  EXPECT_FALSE(link_->hellos[0].node.host.has_value());
+  EXPECT_THAT(link_->hellos[0].node.devices, SizeIs(2));
+  crash_agent();
+  host_.fail_with({Code::kOk, {}, {}});
+  HostSpec too_large;
+  too_large.nics.resize(5000);
+  host_.set_spec(too_large);
+  start_agent();
+  EXPECT_FALSE(loop_->spec().host.has_value()) << "the server would refuse it";
 }
 
 TEST_F(AgentLoopTest, runs_a_worker_from_start_to_forgotten) {

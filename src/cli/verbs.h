@@ -28,6 +28,7 @@ Verb verb_requeue();
 Verb verb_nodes();
 Verb verb_node();
 Verb verb_devices();
+Verb verb_topology();
 Verb verb_cordon();
 Verb verb_drain();
 Verb verb_uncordon();

@@ -43,6 +43,29 @@ Nearness nearness_of(LinkKind kind) {
 
 bool is_known(const PciPlace& place) { return !place.path.steps.empty(); }
 
+/// Whether both are slices of one device, or one and the same.
+bool are_one_function(const Device& one, const Device& two) {
+  PciAddress first;
+  PciAddress second;
+  return parse_pci_address(one.pci_address, first) &&
+         parse_pci_address(two.pci_address, second) && first == second;
+}
+
+/// What the bus alone says, and that slices share their device.
+std::vector<std::vector<DeviceWay>> ways_by_place(const NodeSpec& node,
+                                                  const std::vector<PciPlace>& places) {
+  const size_t count = node.devices.size();
+  std::vector<std::vector<DeviceWay>> ways(count, std::vector<DeviceWay>(count));
+  for (size_t i = 0; i < count; ++i) {
+    for (size_t j = 0; j < count; ++j) {
+      const bool one = i == j || are_one_function(node.devices[i], node.devices[j]);
+      ways[i][j] = one ? DeviceWay{LinkKind::kShared, Nearness::kSame, nullptr}
+                       : way_by_place(places[i], places[j]);
+    }
+  }
+  return ways;
+}
+
 /// The nearness of a bond is that of its nearest member.
 void set_bonds(const std::vector<Nic>& nics, std::vector<Nearness>& row) {
   for (size_t bond = 0; bond < nics.size(); ++bond) {
@@ -71,22 +94,19 @@ std::vector<std::vector<DeviceWay>> device_ways(const NodeSpec& node) {
   const size_t count = node.devices.size();
   std::vector<PciPlace> places;
   for (const Device& device : node.devices) places.push_back(place_of(node, device));
-  std::vector<std::vector<DeviceWay>> ways(count, std::vector<DeviceWay>(count));
-  for (size_t i = 0; i < count; ++i) {
-    for (size_t j = 0; j < count; ++j) {
-      ways[i][j] = i == j ? DeviceWay{LinkKind::kShared, Nearness::kSame, nullptr}
-                          : way_by_place(places[i], places[j]);
-    }
-  }
+  std::vector<std::vector<DeviceWay>> ways = ways_by_place(node, places);
   for (const Link& link : node.links) {
     const auto first = static_cast<size_t>(link.first);
     const auto second = static_cast<size_t>(link.second);
     if (first >= second || second >= count) continue;
     DeviceWay& way = ways[first][second];
-    const bool by_path = is_known(places[first]) && is_known(places[second]);
-    if (!by_path && link.kind < LinkKind::kNvlink) way.nearness = nearness_of(link.kind);
-    way.kind = link.kind >= LinkKind::kNvlink ? link.kind : link_kind(way.nearness);
     way.link = &link;
+    if (link.kind >= LinkKind::kNvlink) way.kind = link.kind;
+    const bool by_path = is_known(places[first]) && is_known(places[second]);
+    if (link.kind < LinkKind::kNvlink && !by_path && way.nearness != Nearness::kSame) {
+      way.nearness = nearness_of(link.kind);
+      way.kind = link_kind(way.nearness);
+    }
     ways[second][first] = way;
   }
   return ways;
@@ -109,9 +129,8 @@ std::vector<std::vector<Nearness>> nic_nearness(const NodeSpec& node) {
   return rows;
 }
 
-std::vector<int32_t> nearest_nics(const NodeSpec& node, int32_t device) {
+std::vector<int32_t> nearest_nics(const NodeSpec& node, const std::vector<Nearness>& row) {
   const std::vector<Nic>& nics = host_of(node).nics;
-  const std::vector<Nearness> row = nic_nearness(node).at(static_cast<size_t>(device));
   const auto nearest = std::min_element(row.begin(), row.end());
   std::vector<int32_t> found;
   if (nearest == row.end() || *nearest == Nearness::kFar) return found;

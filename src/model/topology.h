@@ -31,9 +31,9 @@ std::vector<std::vector<DeviceWay>> device_ways(const NodeSpec& node);
 /// the nearest of its members.
 std::vector<std::vector<Nearness>> nic_nearness(const NodeSpec& node);
 
-/// RETURNS: the NICs (places in HostSpec::nics) that no other is nearer to the device than, those
-/// of another NUMA node left out; a bond only if none of its members is there.
-std::vector<int32_t> nearest_nics(const NodeSpec& node, int32_t device);
+/// `row` is one device's of nic_nearness(). RETURNS: the NICs (places in HostSpec::nics) that no
+/// other is nearer than, those of another NUMA node and bonds left out.
+std::vector<int32_t> nearest_nics(const NodeSpec& node, const std::vector<Nearness>& row);
 
 /// RETURNS: the sets of two and more devices that are joined by NVLink, XGMI or the like, directly
 /// or over others; each in index order, sets by their first device.

@@ -73,11 +73,13 @@ TEST(NicNearness, knows_that_all_is_near_on_a_machine_with_one_numa_node) {
 
 TEST(NearestNics, are_all_that_none_is_nearer_than) {
   const NodeSpec node = make_node();
-  EXPECT_THAT(nearest_nics(node, 0), ElementsAre(0));
-  EXPECT_THAT(nearest_nics(node, 2), ElementsAre(1, 2)) << "the bond's members, not the bond";
+  const auto rows = nic_nearness(node);
+  EXPECT_THAT(nearest_nics(node, rows[0]), ElementsAre(0));
+  EXPECT_THAT(nearest_nics(node, rows[2]), ElementsAre(1, 2)) << "a bond's members, not the bond";
   NodeSpec elsewhere = node;
   elsewhere.host->slots[3].numa_node = -1;
-  EXPECT_THAT(nearest_nics(elsewhere, 2), IsEmpty()) << "far is not near";
+  const std::vector<Nearness> row = nic_nearness(elsewhere)[2];
+  EXPECT_THAT(nearest_nics(elsewhere, row), IsEmpty()) << "far is not near";
 }
 
 TEST(DeviceWays, are_by_the_bus_unless_a_link_is_better) {
@@ -105,6 +107,17 @@ TEST(DeviceWays, follow_the_links_where_no_path_is_known) {
   EXPECT_EQ(ways[0][1].kind, LinkKind::kPcie);
   EXPECT_EQ(ways[1][2].nearness, Nearness::kFar);
   EXPECT_EQ(ways[0][2].nearness, Nearness::kNuma) << "both say NUMA node 0";
+}
+
+TEST(DeviceWays, between_slices_of_one_device_are_shared_whatever_their_link_says) {
+  NodeSpec node = make_node();
+  node.devices[1].pci_address = "0000:13:00.0";
+  node.links = {{0, 1, LinkKind::kPcie, 0, {}}};
+  EXPECT_EQ(device_ways(node)[0][1].kind, LinkKind::kShared);
+  node.host.reset();
+  EXPECT_EQ(device_ways(node)[1][0].kind, LinkKind::kShared);
+  EXPECT_EQ(device_ways(node)[1][0].nearness, Nearness::kSame);
+  EXPECT_THAT(islands(node), IsEmpty()) << "slices of a device cannot reach each other by it";
 }
 
 TEST(Islands, join_devices_over_others_and_leave_single_ones_out) {

@@ -67,6 +67,22 @@ TEST(Server, an_agent_starts_reports_and_ends_a_job) {
   EXPECT_TRUE(eventually([&] { return status_of(*client, "j1") == "COMPLETED"; }));
 }
 
+TEST(Server, a_listing_tells_links_and_host_of_nodes_only_when_asked) {
+  TestServer server;
+  const auto client = server.client();
+  TestAgent agent("a", server.addresses().grpc);
+  ASSERT_TRUE(eventually([&] { return agent.welcomed(); }));
+  v1::ListNodesRequest request;
+  EXPECT_FALSE(MUST(client->list_nodes(request)).nodes(0).has_host());
+  request.set_with_topology(true);
+  const v1::ListNodesResponse nodes = MUST(client->list_nodes(request));
+  ASSERT_EQ(nodes.nodes(0).host().nics_size(), 1);
+  EXPECT_EQ(nodes.nodes(0).host().nics(0).name(), "eth0");
+  v1::GetNodeRequest one;
+  one.set_node("a");
+  EXPECT_EQ(MUST(client->get_node(one)).host().numa_size(), 2);
+}
+
 TEST(Server, a_second_agent_of_the_same_name_is_refused_with_a_sentence) {
   TestServer server;
   TestAgent first("twin", server.addresses().grpc);

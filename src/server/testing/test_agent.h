@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "ports/testing/host_fake.h"
 #include "server/testing/test_server.h"
 
 namespace keiko::server {
@@ -18,13 +19,9 @@ class TestAgent : public AgentListener {
     node_.address = "127.0.0.1";
     node_.cpu_milli = 64'000;
     node_.memory = gibibytes(64);
+    node_.host = fake_host();
     for (int i = 0; i < devices; ++i) {
-      Device device;
-      device.uuid = name + "-" + std::to_string(i);
-      device.kind = "cpu";
-      device.index = i;
-      device.memory = gibibytes(1);
-      node_.devices.push_back(device);
+      node_.devices.push_back({name + "-" + std::to_string(i), "cpu", "", i, 0, gibibytes(1)});
     }
     link_->open(address_);
     heart_ = std::jthread([this](std::stop_token stop) { beat(stop); });
