@@ -187,6 +187,13 @@ TEST(HwlocHost, leaves_virtual_functions_and_representors_out) {
   EXPECT_THAT(names_of(look_at(machine.root())), IsEmpty());
 }
 
+TEST(HwlocHost, leaves_names_out_that_are_no_text) {
+  OneFunction machine;
+  machine.add_interface("eth\xff", "0");
+  machine.add_interface("eth0", "1");
+  EXPECT_THAT(names_of(look_at(machine.root())), ElementsAre("eth0"));
+}
+
 TEST(HwlocHost, an_empty_machine_has_nothing) {
   const RecordedMachine machine;
   const HostSpec spec = look_at(machine.root());

@@ -24,6 +24,11 @@ struct Interface {
   bool taken = false;  ///< a port of RDMA carries it
 };
 
+/// The kernel takes almost any bytes as a name; what is no plain text cannot be told to others.
+bool is_plain(const std::string& name) {
+  return std::all_of(name.begin(), name.end(), [](char c) { return c > ' ' && c < '\x7f'; });
+}
+
 bool is_virtual(const std::string& folder) {
   return folder.empty() || folder.compare(0, 21, "/sys/devices/virtual/") == 0;
 }
@@ -68,7 +73,7 @@ std::vector<Interface> read_interfaces(const SysfsTree& tree) {
   std::vector<Interface> interfaces;
   for (const std::string& name : tree.names("/sys/class/net")) {
     const std::string folder = tree.resolved("/sys/class/net/" + name);
-    if (is_virtual(folder) || !tree.exists(folder + "/device")) continue;
+    if (!is_plain(name) || is_virtual(folder) || !tree.exists(folder + "/device")) continue;
     const auto function = pci_function_of(tree, folder);
     if (function && is_virtual_function(tree, *function)) continue;
     if (is_representor(tree, folder)) continue;
@@ -136,7 +141,7 @@ Nic read_port(const SysfsTree& tree, const std::string& device, const std::strin
 void add_rdma(const SysfsTree& tree, std::vector<Interface>& interfaces, std::vector<Nic>& nics) {
   for (const std::string& name : tree.names("/sys/class/infiniband")) {
     const std::string device = tree.resolved("/sys/class/infiniband/" + name);
-    if (is_virtual(device)) continue;
+    if (!is_plain(name) || is_virtual(device)) continue;
     const auto function = pci_function_of(tree, device);
     if (function && is_virtual_function(tree, *function)) continue;
     const std::vector<std::string> ports = tree.names(device + "/ports");
@@ -162,7 +167,7 @@ void add_bonds(const SysfsTree& tree, std::vector<Nic>& nics) {
   for (const std::string& name : tree.names("/sys/class/net")) {
     const std::string folder = tree.resolved("/sys/class/net/" + name);
     const auto slaves = tree.text(folder + "/bonding/slaves");
-    if (folder.empty() || !slaves) continue;
+    if (!is_plain(name) || folder.empty() || !slaves) continue;
     Nic bond = read_interface(tree, name, folder);
     const std::vector<std::string> joined = split(*slaves, ' ');
     for (size_t i = 0; i < ports; ++i) {
