@@ -13,6 +13,7 @@ const std::vector<DriverRow>& drivers() {
       {"devices", "gaudi", "Intel Gaudi chips, by what the kernel tells of them", false},
       {"devices", "tpu", "Google TPU chips of a cloud machine, by what the kernel tells", false},
       {"devices", "intel", "Intel's discrete GPUs, by what the kernel tells of them", false},
+      {"host", "hwloc", "NUMA nodes and cores by hwloc, NICs by what the kernel tells", true},
       {"substrate", "process", "workers as processes, each under a shim of its own", true},
       {"collective", "gloo", "libgloo over TCP, in keiko-train", true},
       // ./dev new driver adds its row above this line.

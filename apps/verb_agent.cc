@@ -8,6 +8,7 @@
 #include "agent/machine.h"
 #include "device_choice.h"
 #include "drivers/clock/system/system_clock.h"
+#include "drivers/host/hwloc/hwloc_host.h"
 #include "drivers/substrate/process/process_substrate.h"
 #include "stop_signals.h"
 
@@ -24,6 +25,8 @@ struct Given {
 };
 
 Done serve(Given& given) {
+  // First of all: hwloc takes a moved root only in a process without threads.
+  HwlocHost host(given.devices.sysfs.root);
   StopSignals signals;
   agent::StateFolder folder = TRY(agent::StateFolder::open(given.state));
   given.devices.cpu.instance = folder.instance();
@@ -36,7 +39,7 @@ Done serve(Given& given) {
   const auto substrate = TRY(ProcessSubstrate::open(options));
   agent::AgentParts parts{folder, *substrate, *devices, clock, [](AgentListener& listener) {
                             return make_agent_link(listener);
-                          }};
+                          }, &host};
   const auto loop = TRY(agent::AgentLoop::open(given.agent, parts));
   const std::stop_callback stop(signals.token(), [&] { loop->stop(given.take_workers); });
   std::printf("keiko agent: node %s joins %s\n", loop->spec().name.c_str(),
@@ -79,8 +82,8 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
   options.text("--nvml-library", "FILE", given->devices.nvml.library,
                "NVIDIA's management library").completes = cli::Completes::kFile;
   options.text("--device-root", "DIR", given->devices.sysfs.root,
-               "what holds sys, proc and dev for rocm, gaudi, tpu and intel; / unless this is a "
-               "recorded machine")
+               "what holds sys, proc and dev for rocm, gaudi, tpu, intel, NUMA nodes and NICs; / "
+               "unless this is a recorded machine")
       .completes = cli::Completes::kDirectory;
   options.bytes("--memory", given->agent.memory, "what workers may use in all (the machine's)");
   options.integer("--cpu-milli", "N", given->agent.cpu_milli, "thousandths of a core to offer")

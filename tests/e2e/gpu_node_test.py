@@ -105,6 +105,17 @@ class GpuNode(PartsTest):
         self.assertEqual(places, sorted(places), "in PCI order")
         self.assertEqual(len(places), 2)
 
+    def test_a_node_tells_its_numa_nodes_and_which_nic_is_near_which_device(self):
+        self.pool.serve()
+        agent, _ = self.join_recorded("mi300x_8", "rocm")
+        topology = json.loads(self.pool.run("topology", "mi300x-8", "-o", "json").stdout)
+        self.assertEqual([numa["cores"] for numa in topology["host"]["numa"]],
+                         ["0-15,32-47", "16-31,48-63"], agent.text())
+        near = {way.get("device", 0): way["nic"] for way in topology["nic_ways"]
+                if way["nearness"] == "switch"}
+        self.assertEqual(near, {index: f"mlx5_{index}" for index in range(8)})
+        self.assertIn("8 infiniband 400 Gb/s", self.pool.run("topology").stdout)
+
     def test_other_accelerators_are_found_and_a_worker_sees_those_it_was_given(self):
         self.pool.serve()
         for machine, kinds, variable, numbers in (
