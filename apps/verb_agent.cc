@@ -9,6 +9,7 @@
 #include "device_choice.h"
 #include "drivers/clock/system/system_clock.h"
 #include "drivers/host/hwloc/hwloc_host.h"
+#include "drivers/kmsg/kmsg_log.h"
 #include "drivers/substrate/process/process_substrate.h"
 #include "stop_signals.h"
 
@@ -20,6 +21,7 @@ struct Given {
   DeviceChoice devices;
   std::string state;
   std::vector<std::string> labels;
+  std::string kernel_log = "/dev/kmsg";
   bool no_cgroups = false;
   bool take_workers = false;  ///< on SIGTERM
 };
@@ -40,6 +42,8 @@ Done serve(Given& given) {
   agent::AgentParts parts{folder, *substrate, *devices, clock, [](AgentListener& listener) {
                             return make_agent_link(listener);
                           }, &host};
+  KmsgLog kernel_log(given.kernel_log);
+  if (given.kernel_log != "none") parts.kernel_log = &kernel_log;
   const auto loop = TRY(agent::AgentLoop::open(given.agent, parts));
   const std::stop_callback stop(signals.token(), [&] { loop->stop(given.take_workers); });
   std::printf("keiko agent: node %s joins %s\n", loop->spec().name.c_str(),
@@ -85,6 +89,9 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
                "what holds sys, proc and dev for rocm, gaudi, tpu, intel, NUMA nodes and NICs; / "
                "unless this is a recorded machine")
       .completes = cli::Completes::kDirectory;
+  options.text("--kernel-log", "FILE", given->kernel_log,
+               "where the kernel tells of faults; none: ask only the drivers (/dev/kmsg)")
+      .completes = cli::Completes::kFile;
   options.bytes("--memory", given->agent.memory, "what workers may use in all (the machine's)");
   options.integer("--cpu-milli", "N", given->agent.cpu_milli, "thousandths of a core to offer")
       .low = 1;

@@ -1,6 +1,7 @@
 #include "agent/agent_loop.h"
 
 #include <poll.h>
+#include <time.h>
 
 #include <algorithm>
 
@@ -57,6 +58,13 @@ void add_host(Host* host, NodeSpec& spec) {
   log_warn("host_unknown", "reason=" + quote_text(told.error().message));
 }
 
+/// The clock that the kernel's log counts by, near enough.
+int64_t kernel_clock_us() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000 + now.tv_nsec / 1000;
+}
+
 bool is_live(const ProcessState& state) { return state.status != WorkerStatus::kEnded; }
 
 }  // namespace
@@ -97,6 +105,9 @@ Done AgentLoop::prepare() {
   link_ = parts_.make_link(*this);
   logs_ = std::make_unique<LogReader>(
       parts_.folder.path(), [this](const LogChunk& chunk) { return link_->send(chunk); });
+  health_ = std::make_unique<HealthWatch>(
+      HealthSources{parts_.folder, parts_.devices, parts_.kernel_log, &kernel_clock_us}, spec(),
+      parts_.clock.now());
   adopt();
   return done();
 }
@@ -164,6 +175,7 @@ bool AgentLoop::turn(Duration at_most) {
   take_posts();
   take_news();
   look_at_workers();
+  look_at_health();
   if (wake_at_ && *wake_at_ <= parts_.clock.now()) {
     wake_at_.reset();
     feed(node::Wake{});
@@ -204,6 +216,8 @@ void AgentLoop::take(const LinkUp& /*post*/) {
   log_info("server_connected", "server=" + options_.server);
   unreachable_told_ = false;
   feed(node::Connected{});
+  // Behind the hello that Connected led to: the server must know whose health it is.
+  static_cast<void>(link_->send(health_->report()));
 }
 
 void AgentLoop::take(const LinkDown& post) {
@@ -251,6 +265,17 @@ void AgentLoop::look_at_workers() {
   look_now_ = false;
   last_look_ = now;
   for (const ProcessState& state : parts_.substrate.poll()) note_change(state);
+}
+
+/// A report that cannot be sent now goes with the next session.
+void AgentLoop::look_at_health() {
+  const Time now = parts_.clock.now();
+  if (now - health_look_ < kLookEvery) return;
+  health_look_ = now;
+  const bool changed = health_->look(now);
+  if (changed && link_status_ == LinkStatus::kOpen) {
+    static_cast<void>(link_->send(health_->report()));
+  }
 }
 
 void AgentLoop::note_change(const ProcessState& state) {

@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/health_watch.h"
 #include "agent/inbox.h"
 #include "agent/log_reader.h"
 #include "agent/options.h"
@@ -41,6 +42,7 @@ struct AgentParts {
   Clock& clock;
   std::function<std::unique_ptr<AgentLink>(AgentListener&)> make_link;
   Host* host = nullptr;  ///< without one the node tells nothing of NUMA nodes and NICs
+  KernelLog* kernel_log = nullptr;  ///< none: health follows from the drivers alone
 };
 
 class AgentLoop : private AgentListener {
@@ -87,6 +89,7 @@ class AgentLoop : private AgentListener {
   void take(const StopOrder& post);
   void take_news();
   void look_at_workers();
+  void look_at_health();
   void note_change(const ProcessState& state);
   void keep_link();
   void feed(node::EventBody body);
@@ -115,6 +118,7 @@ class AgentLoop : private AgentListener {
   std::mutex logs_mutex_;                       ///< of the pointer, where other threads follow it
   std::unique_ptr<LogReader> logs_;
   std::unique_ptr<AgentLink> link_;
+  std::unique_ptr<HealthWatch> health_;
   LinkStatus link_status_ = LinkStatus::kClosed;
   bool link_closing_ = false;
   bool unreachable_told_ = false;
@@ -124,6 +128,7 @@ class AgentLoop : private AgentListener {
   Time last_heard_;                             ///< any message of the server
   Time last_look_;                              ///< at the workers
   bool look_now_ = true;
+  Time health_look_;                            ///< at the node's health
   std::optional<Time> wake_at_;
   Time lease_held_;                             ///< the lease's end that the substrate knows
   std::map<WorkerKey, ProcessState> known_;     ///< as the brain was last told

@@ -21,6 +21,7 @@ class FakeAgentLink : public AgentLink {
   Done send(const AgentHello& hello) override { return keep(hellos, hello); }
   Done send(const AgentReport& report) override { return keep(reports, report); }
   Done send(const LogChunk& chunk) override { return keep(chunks, chunk); }
+  Done send(const HealthReport& report) override { return keep(health, report); }
   void close() override {
     if (up || dialling) lose("closed by this side");
   }
@@ -45,6 +46,7 @@ class FakeAgentLink : public AgentLink {
   std::vector<AgentHello> hellos;
   std::vector<AgentReport> reports;
   std::vector<LogChunk> chunks;
+  std::vector<HealthReport> health;
 
  private:
   template <class T>

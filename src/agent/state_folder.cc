@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
+#include <fstream>
+#include <iterator>
 #include <utility>
 
 #include "base/id.h"
@@ -133,6 +135,16 @@ Done StateFolder::load_instance() {
   if (!instance_.empty()) return done();
   instance_ = TRY(random_name());
   return write_durably(path, instance_ + "\n");
+}
+
+Done StateFolder::store(const std::string& name, const std::string& bytes) const {
+  return write_durably(path_ + "/" + name, bytes);
+}
+
+Result<std::string> StateFolder::load(const std::string& name) const {
+  std::ifstream file(path_ + "/" + name, std::ios::binary);
+  if (!file) return not_found("there is no " + path_ + "/" + name);
+  return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
 }  // namespace keiko::agent

@@ -26,6 +26,11 @@ class StateFolder {
   /// RETURNS: 32 hexadecimal digits, the same at every start over this folder.
   const std::string& instance() const { return instance_; }
 
+  /// Keeps bytes under a name, whole or not at all, also over a crash of the machine.
+  Done store(const std::string& name, const std::string& bytes) const;
+  /// RETURNS: what was stored last; kNotFound if nothing was.
+  Result<std::string> load(const std::string& name) const;
+
  private:
   explicit StateFolder(std::string path) : path_(std::move(path)) {}
   Done lock();

@@ -33,6 +33,8 @@ Verb verb_cordon();
 Verb verb_drain();
 Verb verb_uncordon();
 Verb verb_forget();
+Verb verb_health();
+Verb verb_incidents();
 Verb verb_events();
 Verb verb_version();
 Verb verb_completion();

@@ -95,6 +95,10 @@ class AgentStream : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerM
         loop_.post_event(cluster::ReportReceived{connection_, TRY(from_proto(incoming_.report()))});
         return done();
       }
+      case v1::AgentMessage::kHealth: {
+        loop_.post_event(cluster::HealthReceived{connection_, TRY(from_proto(incoming_.health()))});
+        return done();
+      }
       case v1::AgentMessage::kLogChunk: {
         LogChunk chunk = from_proto(std::move(*incoming_.mutable_log_chunk()));
         loop_.post_from_agent([this, self = self_, chunk = std::move(chunk)] {

@@ -53,6 +53,28 @@ TEST(Http, nodes_and_devices_are_shown_and_cordoned) {
   EXPECT_EQ(devices["devices"][1]["uuid"], "a-1");
 }
 
+TEST(Http, what_an_agent_tells_of_its_health_is_shown_and_it_is_heard_on) {
+  TestServer server;
+  TestAgent agent("a", server.addresses().grpc, 2);
+  ASSERT_TRUE(eventually([&] { return agent.welcomed(); }));
+  SubjectHealth ill;
+  ill.subject = {"", HealthSubjectKind::kDevice, "a-1"};
+  ill.level = "unhealthy";
+  ill.quarantined = true;
+  ill.cause = "xid_79";
+  IncidentRecord incident;
+  incident.id = 7;
+  incident.story = "it fell off the bus";
+  agent.tell({{ill}, false, {incident}});
+  const auto node = [&] { return ask(server, "GET", "/v1/nodes/a").json(); };
+  ASSERT_TRUE(eventually([&] { return node()["health"].size() == 1; }));
+  EXPECT_EQ(node()["health"][0]["cause"], "xid_79");
+  EXPECT_EQ(node()["incidents"][0]["story"], "it fell off the bus");
+  EXPECT_EQ(ask(server, "GET", "/v1/nodes").json()["nodes"][0]["health"][0]["name"], "a-1");
+  const uint64_t before = agent.acks();
+  EXPECT_TRUE(eventually([&] { return agent.acks() > before + 1; })) << "its reports still count";
+}
+
 TEST(Http, errors_are_json_with_the_right_status) {
   TestServer server;
   const auto expect = [&](int status, const std::string& code, const Reply& reply) {

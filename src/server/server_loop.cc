@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <type_traits>
 
 #include "base/log.h"
 #include "wire/convert.h"
@@ -97,6 +98,24 @@ void ServerLoop::turn(Inbox::Batch& batch) {
   }
 }
 
+namespace {
+
+/// RETURNS: the connection that said it and waits for the server to read on; 0 if none does.
+uint64_t speaker_of(const cluster::EventBody& body) {
+  return std::visit(
+      [](const auto& event) -> uint64_t {
+        using E = std::decay_t<decltype(event)>;
+        constexpr bool kSpoken = !std::is_same_v<E, cluster::Command> &&
+                                 !std::is_same_v<E, cluster::Wake> &&
+                                 !std::is_same_v<E, cluster::ConnectionClosed>;
+        if constexpr (kSpoken) return event.connection;
+        else return 0;
+      },
+      body);
+}
+
+}  // namespace
+
 void ServerLoop::step_events(Inbox::Batch& batch) {
   const Time now = clock_.now();
   std::vector<uint64_t> heard;
@@ -105,10 +124,8 @@ void ServerLoop::step_events(Inbox::Batch& batch) {
       step_command(*command, now);
     } else {
       auto& body = std::get<cluster::EventBody>(item);
-      if (const auto* hello = std::get_if<cluster::HelloReceived>(&body)) {
-        heard.push_back(hello->connection);
-      } else if (const auto* report = std::get_if<cluster::ReportReceived>(&body)) {
-        heard.push_back(report->connection);
+      if (const uint64_t connection = speaker_of(body); connection != 0) {
+        heard.push_back(connection);
       }
       step_agent(body, now);
     }
@@ -139,7 +156,9 @@ void ServerLoop::step_command(CommandItem& item, Time now) {
 
 void ServerLoop::step_agent(cluster::EventBody& body, Time now) {
   probe_.reports.add();
-  if (!std::holds_alternative<cluster::ReportReceived>(body)) {
+  const bool routine = std::holds_alternative<cluster::ReportReceived>(body) ||
+                       std::holds_alternative<cluster::HealthReceived>(body);
+  if (!routine) {
     connections_changed_ = true;
     wake_wanted_ = true;
   }

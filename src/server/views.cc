@@ -133,7 +133,15 @@ v1::Node view_of(const View& view, const NodeState& node, Detail detail,
   out.set_memory_taken(node.memory_taken.count);
   out.set_worker_count(node.worker_count);
   out.set_boot_id(node.spec.boot_id);
+  if (sight != nullptr) {
+    for (const SubjectHealth& health : sight->health.subjects) *out.add_health() = to_proto(health);
+  }
   if (detail == Detail::kListing) return out;
+  if (sight != nullptr) {
+    for (const IncidentRecord& incident : sight->health.incidents) {
+      *out.add_incidents() = to_proto(incident);
+    }
+  }
   for (const Link& link : node.spec.links) *out.add_links() = to_proto(link);
   if (node.spec.host) *out.mutable_host() = to_proto(*node.spec.host);
   return out;

@@ -224,6 +224,11 @@ class GrpcAgentLink : public AgentLink {
     *message.mutable_report() = to_proto(report);
     return queue(std::move(message));
   }
+  Done send(const HealthReport& report) override {
+    v1::AgentMessage message;
+    *message.mutable_health() = to_proto(report);
+    return queue(std::move(message));
+  }
   Done send(const LogChunk& chunk) override {
     v1::AgentMessage message;
     *message.mutable_log_chunk() = to_proto(chunk);

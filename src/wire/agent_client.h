@@ -10,6 +10,7 @@
 
 #include "base/time.h"
 #include "model/messages.h"
+#include "model/node_health.h"
 #include "wire/log_messages.h"
 
 namespace keiko {
@@ -41,6 +42,7 @@ class AgentLink {
   virtual Done send(const AgentHello& hello) = 0;
   virtual Done send(const AgentReport& report) = 0;
   virtual Done send(const LogChunk& chunk) = 0;
+  virtual Done send(const HealthReport& report) = 0;
 
   /// Ends the stream; on_closed follows. Without a stream it does nothing.
   virtual void close() = 0;

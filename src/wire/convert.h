@@ -12,6 +12,7 @@
 #include "model/job.h"
 #include "model/messages.h"
 #include "model/node.h"
+#include "model/node_health.h"
 #include "model/verdict.h"
 #include "model/worker.h"
 #include "wire/log_messages.h"
@@ -75,6 +76,11 @@ Result<AgentHello> from_proto(const v1::AgentHello& in);
 
 v1::AgentReport to_proto(const AgentReport& report);
 Result<AgentReport> from_proto(const v1::AgentReport& in);
+
+v1::SubjectHealth to_proto(const SubjectHealth& health);
+v1::Incident to_proto(const IncidentRecord& record);
+v1::HealthReport to_proto(const HealthReport& report);
+Result<HealthReport> from_proto(const v1::HealthReport& in);
 
 v1::ServerMessage to_proto(const ServerMessage& message);
 /// REQUIRES: the body is one of the brain's, not log_read or log_cancel.

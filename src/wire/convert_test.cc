@@ -114,6 +114,34 @@ TEST(Convert, hellos_and_reports_come_back_equal) {
   }
 }
 
+TEST(Convert, health_comes_back_equal) {
+  SubjectHealth gpu;
+  gpu.subject = {"", HealthSubjectKind::kDevice, "GPU-1"};
+  gpu.level = "unhealthy";
+  gpu.quarantined = true;
+  gpu.cause = "xid_79";
+  gpu.evidence = "NVRM: Xid";
+  gpu.owner = "operator";
+  gpu.ends_by = "reboot or operator";
+  gpu.since = Time{1'700'000'000'123'456'789};
+  gpu.incident = 3;
+  gpu.lemon_millionths = 1'500'000;
+  gpu.sentence = "unhealthy since ...";
+  IncidentRecord incident;
+  incident.id = 3;
+  incident.subject = gpu.subject;
+  incident.cause = "xid_79";
+  incident.remedy = "reboot_node";
+  incident.opened_at = Time{1'700'000'000'000'000'001};
+  incident.story = "it fell off the bus";
+  incident.steps = {{Time{5}, "quarantined"}, {Time{6}, "asked for a reboot"}};
+  IncidentRecord ended = incident;
+  ended.recovered_at = Time{1'700'000'001'000'000'000};
+  ended.ended_by = "reboot";
+  const HealthReport report{{gpu, SubjectHealth{}}, true, {incident, ended}};
+  EXPECT_EQ(MUST(from_proto(over_the_wire(to_proto(report)))), report);
+}
+
 ServerMessage round_trip(ServerBody body) {
   ServerMessage message{{3, 4}, 5, std::move(body)};
   ServerMessage back = MUST(from_proto(over_the_wire(to_proto(message))));

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "base/text.h"
+#include "model/health.h"
 #include "model/host.h"
 #include "model/job.h"
 #include "model/verdict.h"
@@ -42,6 +43,9 @@ inline constexpr std::array kEndCauses{
     EndCause::kNone,        EndCause::kExited,      EndCause::kSignalled,  EndCause::kStopped,
     EndCause::kStartFailed, EndCause::kOutOfMemory, EndCause::kLeaseEnded, EndCause::kVanished,
     EndCause::kNodeFailed,  EndCause::kNodeLeft};
+inline constexpr std::array kHealthSubjectKinds{HealthSubjectKind::kNode,
+                                                HealthSubjectKind::kDevice,
+                                                HealthSubjectKind::kLink, HealthSubjectKind::kNic};
 inline constexpr std::array kLinkKinds{LinkKind::kSystem, LinkKind::kNuma,  LinkKind::kPcie,
                                        LinkKind::kNvlink, LinkKind::kXgmi, LinkKind::kShared};
 inline constexpr std::array kNicKinds{NicKind::kEthernet, NicKind::kInfiniband, NicKind::kRoce,

@@ -81,6 +81,37 @@ class GpuNode(PartsTest):
         self.assertEqual({device["kind"] for device in self.devices()}, {"cpu"})
         self.assertIn("modprobe nvidia", agent.text())
 
+    def break_gpu(self, edits):
+        """What the fake library shows changes, whole or not at all."""
+        file = Path(self.pool.folder, "machine.json")
+        machine = json.loads(file.read_text())
+        machine["edits"] += edits
+        half = file.with_suffix(".half")
+        half.write_text(json.dumps(machine))
+        half.rename(file)
+
+    def quarantined(self):
+        """RETURNS: {subject: cause} of all that takes no new work."""
+        return {health.get("name", ""): health["cause"]
+                for health in self.pool.node("gpus").get("health", []) if health.get("quarantined")}
+
+    def test_a_gpu_with_a_fatal_xid_gets_no_more_jobs_and_the_incident_is_told(self):
+        self.pool.serve()
+        self.join("rtx4090x2_workstation")
+        ill, well = [device["uuid"] for device in self.devices()]
+        self.break_gpu([{"at": "/events", "value": [{"id": 1, "uuid": ill, "xid": 95}]}])
+        wait_until(lambda: self.quarantined() == {ill: "xid_95"}, 10, "the GPU is in quarantine")
+        for _ in range(2):
+            job = self.pool.submit("--devices", "1", "--", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES")
+            self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
+            self.assertEqual(self.pool.run("logs", job).stdout.strip(), well)
+        both = self.pool.submit("--devices", "2", "--", "true")
+        self.assertIn("in quarantine", self.pool.run("why", both).stdout)
+        self.assertIn("xid_95", self.pool.run("health", "gpus").stdout)
+        told = json.loads(self.pool.run("incidents", "-o", "json").stdout)["nodes"][0]["incidents"]
+        self.assertEqual([(one["cause"], one["name"]) for one in told], [("xid_95", ill)])
+        self.assertTrue(told[0]["steps"])
+
     def join_recorded(self, machine, devices):
         """Starts an agent whose driver reads the files of a recorded machine.
         RETURNS: the agent, and the node's devices by index."""

@@ -4,24 +4,11 @@
 #include "cli/show/node_view.h"
 #include "cli/show/output.h"
 #include "cli/verbs.h"
+#include "cli/verbs/node_pages.h"
 #include "cli/verbs/page.h"
 
 namespace keiko::cli {
 namespace {
-
-Result<std::shared_ptr<v1::ListNodesResponse>> all_nodes(Client& client,
-                                                         const std::vector<std::string>& statuses) {
-  auto all = std::make_shared<v1::ListNodesResponse>();
-  v1::ListNodesRequest request;
-  request.set_page_size(1000);
-  for (const std::string& status : statuses) request.add_statuses(status);
-  do {
-    v1::ListNodesResponse page = TRY(client.list_nodes(request));
-    for (v1::Node& node : *page.mutable_nodes()) *all->add_nodes() = std::move(node);
-    request.set_page_token(page.next_page_token());
-  } while (!request.page_token().empty());
-  return all;
-}
 
 struct Given {
   OutputChoice output;
@@ -48,7 +35,9 @@ Verb listing_verb(const std::string& name, const std::string& summary,
     return [given, make_table](Invocation& call) -> Result<int> {
       Client* const client = TRY(call.connection.client());
       return show_listing(given->output, call.console, [&]() -> Result<Listing> {
-        const auto nodes = TRY(all_nodes(*client, given->statuses));
+        v1::ListNodesRequest request;
+        for (const std::string& word : given->statuses) request.add_statuses(word);
+        const auto nodes = TRY(all_nodes(*client, request));
         Listing listing;
         listing.table = make_table(*nodes, call.console.now());
         listing.message = nodes.get();

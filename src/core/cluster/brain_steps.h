@@ -26,6 +26,8 @@ class BrainSteps {
   void on(const ConnectionClosed& event);
   // on_report.cc
   void on(const ReportReceived& event);
+  // on_health.cc
+  void on(const HealthReceived& event);
   // on_wake.cc
   void on(const Wake& event);
 

@@ -13,6 +13,7 @@
 
 #include "core/state/event.h"
 #include "model/messages.h"
+#include "model/node_health.h"
 #include "model/verdict.h"
 
 namespace keiko::cluster {
@@ -35,13 +36,15 @@ struct Command { uint64_t request = 0; CommandBody body; };
 /// An agent opened a stream; `connection` is the shell's number for it, rising with every stream.
 struct HelloReceived { uint64_t connection = 0; AgentHello hello; };
 struct ReportReceived { uint64_t connection = 0; AgentReport report; };
+struct HealthReceived { uint64_t connection = 0; HealthReport report; };
 /// The stream is gone. Nothing is inferred about the workers: the lease decides.
 struct ConnectionClosed { uint64_t connection = 0; };
 /// A WakeAt is due, or the shell's queue is empty: time for deadlines and the scheduler. Answers
 /// every WakeAt before it: what is still to come is asked for again.
 struct Wake {};
 
-using EventBody = std::variant<Command, HelloReceived, ReportReceived, ConnectionClosed, Wake>;
+using EventBody =
+    std::variant<Command, HelloReceived, ReportReceived, HealthReceived, ConnectionClosed, Wake>;
 struct Event { Time at; EventBody body; };
 
 // ---- what goes out ----
@@ -68,6 +71,7 @@ struct NodeSight {
   std::map<WorkerKey, WorkerReport> workers;  ///< of the last report
   std::map<WorkerKey, Time> strays;           ///< told to stop though nobody wants them here, when
   Duration lease;                  ///< the longest lease that its agent may still count by
+  HealthReport health;             ///< as its agent last told it
   std::optional<NodeSpec> awaited; ///< changed hardware that counts once no worker is placed here
 };
 

@@ -17,7 +17,7 @@ void name_cures(const PoolView& pool, const JobState& job, const Shape& shape, V
   PoolView absent = pool;
   std::erase_if(absent.slots(), [](const Slot& slot) {
     const NodeState& node = *slot.node;
-    return !node.lost && !node.draining && !node.cordoned && !slot.avoided;
+    return !node.lost && !node.draining && !node.cordoned && !slot.avoided && !slot.ill;
   });
   const bool lacks_some = room_for(absent, shape, job.spec.one_node, true).workers > 0;
 

@@ -9,6 +9,22 @@ Shape shape_of(const JobSpec& spec, const std::set<NodeId>& excluded) {
           spec.memory,    spec.node_labels, excluded};
 }
 
+namespace {
+
+/// Takes what is in quarantine out of the slot.
+void keep_off(const std::set<HealthSubject>& subjects, Slot& slot) {
+  slot.ill = subjects.contains(HealthSubject{});
+  const std::vector<Device>& devices = slot.node->spec.devices;
+  slot.quarantined.resize(devices.size());
+  for (size_t i = 0; i < devices.size(); ++i) {
+    if (!subjects.contains({"", HealthSubjectKind::kDevice, devices[i].uuid})) continue;
+    slot.quarantined[i] = true;
+    slot.taken[i] = true;
+  }
+}
+
+}  // namespace
+
 PoolView::PoolView(const State& state, const PassInput& input) {
   slots_.reserve(state.nodes.size());
   for (const auto& [id, node] : state.nodes) {
@@ -17,6 +33,9 @@ PoolView::PoolView(const State& state, const PassInput& input) {
     slot.node = &node;
     slot.taken = node.device_taken;
     slot.taken.resize(node.spec.devices.size());
+    if (const auto found = input.quarantined.find(id); found != input.quarantined.end()) {
+      keep_off(found->second, slot);
+    }
     slot.free_devices =
         static_cast<int32_t>(std::count(slot.taken.begin(), slot.taken.end(), false));
     slot.free_cpu_milli = node.spec.cpu_milli - node.cpu_taken_milli;
@@ -66,6 +85,7 @@ std::string node_refusal(const Slot& slot, const Shape& shape) {
   if (node.draining) return "node is DRAINING";
   if (node.cordoned) return "node is CORDONED";
   if (slot.avoided) return "node does not answer";
+  if (slot.ill) return "node is in quarantine";
   if (shape.excluded.contains(node.id)) return "suspect of the last fault";
   return {};
 }

@@ -35,6 +35,8 @@ struct Slot {
   int64_t free_cpu_milli = 0;
   Bytes free_memory;
   bool avoided = false;         ///< PassInput::avoid
+  bool ill = false;             ///< the node itself is in quarantine
+  std::vector<bool> quarantined;  ///< by device index; such a device counts as taken
   bool reserved = false;        ///< kept for a blocked job ahead of the one being placed
   uint32_t version = 0;         ///< grows when capacity changes
 };

@@ -29,6 +29,7 @@ std::vector<Need> needs_on(const Slot& slot, const Shape& shape) {
   int64_t of_kind = 0;
   int64_t large_enough = 0;
   int64_t free = 0;
+  int64_t ill = 0;
   const std::vector<Device>& devices = slot.node->spec.devices;
   for (size_t i = 0; i < devices.size(); ++i) {
     if (!shape.device_kind.empty() && devices[i].kind != shape.device_kind) continue;
@@ -36,6 +37,7 @@ std::vector<Need> needs_on(const Slot& slot, const Shape& shape) {
     if (devices[i].memory < shape.device_memory) continue;
     ++large_enough;
     if (!slot.taken[i]) ++free;
+    if (!slot.quarantined.empty() && slot.quarantined[i]) ++ill;
   }
   const std::string count = std::to_string(shape.devices);
   const std::string kind = shape.device_kind.empty() ? "" : shape.device_kind + " ";
@@ -44,7 +46,8 @@ std::vector<Need> needs_on(const Slot& slot, const Shape& shape) {
     needs.push_back({count + " " + kind + "devices on a node", of_kind, shape.devices, "devices"});
     needs.push_back({count + " " + kind + "devices with " + to_text(shape.device_memory),
                      large_enough, shape.devices, "large enough"});
-    needs.push_back({count + " free " + kind + "devices", free, shape.devices, "free"});
+    needs.push_back({count + " free " + kind + "devices", free, shape.devices,
+                     ill == 0 ? "free" : "free and " + std::to_string(ill) + " in quarantine"});
   }
   needs.push_back({cores_text(shape.cpu_milli) + " free cpu", slot.free_cpu_milli, shape.cpu_milli,
                    "milli-cpu free"});

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/state/tables.h"
+#include "model/health.h"
 #include "model/verdict.h"
 
 namespace keiko::sched {
@@ -20,6 +21,8 @@ struct PassInput {
   /// Nodes that take no work at present though nothing durable says so (SLOW, UNREACHABLE, no
   /// connection).
   std::set<NodeId> avoid;
+  /// What takes no new work as its node's agent says: devices by UUID, or the node itself.
+  std::map<NodeId, std::set<HealthSubject>> quarantined;
 };
 
 /// One job to start: every rank placed.

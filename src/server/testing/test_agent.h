@@ -57,14 +57,8 @@ class TestAgent : public AgentListener {
     const std::lock_guard lock(mutex_);
     return session_.term != 0;
   }
-  uint64_t acks() {
-    const std::lock_guard lock(mutex_);
-    return acks_;
-  }
-  int welcomes() {
-    const std::lock_guard lock(mutex_);
-    return welcomes_;
-  }
+  uint64_t acks() { return locked(acks_); }
+  int welcomes() { return locked(welcomes_); }
   std::string refused() {
     const std::lock_guard lock(mutex_);
     return refused_;
@@ -73,6 +67,7 @@ class TestAgent : public AgentListener {
     const std::lock_guard lock(mutex_);
     report_locked();
   }
+  void tell(const HealthReport& health) { EXPECT_TRUE(link_->send(health).ok()); }
   void drop() { link_->close(); }
   void reopen() {
     EXPECT_TRUE(eventually([&] { return is_closed(); }));
@@ -138,6 +133,10 @@ class TestAgent : public AgentListener {
   }
 
  private:
+  template <class T> T locked(const T& value) {
+    const std::lock_guard lock(mutex_);
+    return value;
+  }
   /// Keeps the lease, however slow the machine is.
   void beat(std::stop_token stop) {
     std::unique_lock lock(mutex_);

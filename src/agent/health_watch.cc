@@ -1,0 +1,163 @@
+#include "agent/health_watch.h"
+
+#include <utility>
+
+#include "base/log.h"
+#include "core/health/log/kernel_line.h"
+
+namespace keiko::agent {
+namespace {
+
+constexpr const char* kFile = "health";
+/// Records of the kernel's log a second; a flood goes on with the next look.
+constexpr size_t kMostRecords = 10'000;
+
+health::HealthBrain stored_brain(const StateFolder& folder) {
+  const Result<std::string> bytes = folder.load(kFile);
+  if (!bytes.ok()) return health::HealthBrain();
+  Result<health::HealthState> state = health::decode_health(*bytes);
+  if (state.ok()) return health::HealthBrain(std::move(state).value());
+  log_warn("health_forgotten", "path=" + folder.path() + "/" + kFile + " why=" +
+                                   quote_text(state.error().message));
+  return health::HealthBrain();
+}
+
+std::vector<health::HealthDevice> devices_of(const std::vector<Device>& devices) {
+  std::vector<health::HealthDevice> found;
+  for (const Device& device : devices) {
+    found.push_back({device.uuid, device.pci_address, device.parent_uuid, -1});
+  }
+  return found;
+}
+
+ObservationKind kind_of(FaultKind kind) {
+  switch (kind) {
+    case FaultKind::kXid: return ObservationKind::kXid;
+    case FaultKind::kEcc: return ObservationKind::kEccUncorrectable;
+    case FaultKind::kLost: return ObservationKind::kDeviceLost;
+  }
+  return ObservationKind::kDeviceHang;
+}
+
+void append(std::vector<Observation>& all, std::vector<Observation> more) {
+  for (Observation& one : more) all.push_back(std::move(one));
+}
+
+}  // namespace
+
+HealthWatch::HealthWatch(HealthSources sources, const NodeSpec& spec, Time now)
+    : sources_(std::move(sources)),
+      node_(spec.name),
+      boot_(spec.boot_id),
+      brain_(stored_brain(sources_.folder)) {
+  for (const Device& device : spec.devices) uuids_.insert(device.uuid);
+  step(now, health::DevicesFound{node_, devices_of(spec.devices), boot_});
+  report_ = health_report_of(brain_.state(), node_, uuids_);
+}
+
+bool HealthWatch::look(Time now) {
+  std::vector<Observation> batch = device_faults(now);
+  append(batch, kernel_lines(now));
+  append(batch, devices_back(now));
+  bool acted = false;
+  if (!batch.empty()) acted = step(now, health::Observed{std::move(batch)});
+  acted = step(now, health::Wake{}) || acted;
+  if (acted) store();
+  HealthReport fresh = health_report_of(brain_.state(), node_, uuids_);
+  fresh.drain = drain_;
+  if (fresh == report_) return false;
+  report_ = std::move(fresh);
+  return true;
+}
+
+std::vector<Observation> HealthWatch::device_faults(Time now) {
+  const Result<std::vector<DeviceFault>> faults = sources_.devices.faults();
+  if (!faults.ok()) {
+    if (!std::exchange(faults_failed_, true)) log_warn("faults_unread", faults.error().text());
+    return {};
+  }
+  faults_failed_ = false;
+  std::vector<Observation> seen;
+  for (const DeviceFault& fault : *faults) {
+    Observation one = about_device(fault.uuid, now);
+    one.kind = kind_of(fault.kind);
+    one.code = fault.code;
+    one.text = fault.text;
+    one.wall_ms = fault.at.ns / 1'000'000;
+    if (fault.kind == FaultKind::kLost) lost_.insert(fault.uuid);
+    seen.push_back(std::move(one));
+  }
+  return seen;
+}
+
+std::vector<Observation> HealthWatch::kernel_lines(Time now) {
+  if (sources_.kernel_log == nullptr) return {};
+  const Result<KernelLogBatch> batch = sources_.kernel_log->read(kMostRecords);
+  if (!batch.ok()) {
+    // Without the right to read it the drivers are all there is; that is no fault of the node.
+    if (!std::exchange(log_failed_, true)) log_info("kernel_log_unread", batch.error().text());
+    return {};
+  }
+  log_failed_ = false;
+  const Time booted_at = now - nanoseconds(sources_.boot_us() * 1000);
+  const health::LogPlace place{node_, boot_, booted_at};
+  std::vector<Observation> seen;
+  for (const KernelRecord& record : batch->records) {
+    append(seen, health::read_kernel_record(record, place));
+  }
+  const uint64_t gap = batch->lost + batch->unreadable;
+  if (gap > 0) seen.push_back(health::log_gap(place, gap, now));
+  return seen;
+}
+
+/// A device that was lost is looked for until it is back.
+std::vector<Observation> HealthWatch::devices_back(Time now) {
+  if (lost_.empty()) return {};
+  const Result<Inventory> inventory = sources_.devices.fingerprint();
+  if (!inventory.ok()) return {};
+  std::vector<Observation> seen;
+  for (const Device& device : inventory->devices) {
+    if (lost_.erase(device.uuid) == 0) continue;
+    Observation one = about_device(device.uuid, now);
+    one.kind = ObservationKind::kDeviceBack;
+    one.text = "it answers again";
+    seen.push_back(std::move(one));
+  }
+  return seen;
+}
+
+Observation HealthWatch::about_device(const std::string& uuid, Time now) const {
+  Observation one;
+  one.subject = {node_, HealthSubjectKind::kDevice, uuid};
+  one.source = ObservationSource::kVendorLibrary;
+  one.at = now;
+  one.boot = boot_;
+  one.boot_us = sources_.boot_us();
+  return one;
+}
+
+/// RETURNS: whether anything was decided.
+bool HealthWatch::step(Time now, health::EventBody body) {
+  bool acted = false;
+  for (const health::Effect& effect : brain_.step({now, std::move(body)})) {
+    if (effect.kind == health::EffectKind::kWakeAt) continue;  // looked at every second anyway
+    acted = true;
+    const bool of_node = effect.subject.kind == HealthSubjectKind::kNode;
+    if (effect.kind == health::EffectKind::kDrainNode) drain_ = true;
+    if (effect.kind == health::EffectKind::kRelease && of_node) drain_ = false;
+    const std::string text = "act=" + to_text(effect.kind) + " subject=" +
+                             quote_text(to_text(effect.subject)) + " why=" +
+                             quote_text(effect.text);
+    if (effect.kind == health::EffectKind::kNote) log_debug("health", text);
+    else log_info("health", text);
+  }
+  return acted;
+}
+
+void HealthWatch::store() {
+  const Done stored = sources_.folder.store(kFile, health::encode_health(brain_.state()));
+  if (!stored.ok() && !store_failed_) log_warn("health_not_stored", stored.error().text());
+  store_failed_ = !stored.ok();
+}
+
+}  // namespace keiko::agent

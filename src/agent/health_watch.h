@@ -1,0 +1,67 @@
+// HealthWatch: feeds the node's health brain once a second with what drivers and kernel say, keeps
+// its state over restarts, and makes the report that the server gets.
+//
+//   Devices::faults() ──┐
+//   KernelLog ──────────┼─► HealthBrain ─► file "health" of the state folder, HealthReport
+//   fingerprints ───────┘
+//
+// Judged on the node, so that it is decided within a second, with or without a server. One thread.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "agent/state_folder.h"
+#include "core/health/health_brain.h"
+#include "model/node.h"
+#include "model/node_health.h"
+#include "ports/devices.h"
+#include "ports/kernel_log.h"
+
+namespace keiko::agent {
+
+struct HealthSources {
+  StateFolder& folder;
+  Devices& devices;
+  KernelLog* kernel_log = nullptr;       ///< none: only the drivers are asked
+  std::function<int64_t()> boot_us;      ///< the kernel's clock: microseconds since its start
+};
+
+class HealthWatch {
+ public:
+  /// Goes on from what an earlier agent stored.
+  HealthWatch(HealthSources sources, const NodeSpec& spec, Time now);
+
+  /// Looks at everything. RETURNS: whether the report has changed.
+  bool look(Time now);
+
+  const HealthReport& report() const { return report_; }
+
+ private:
+  std::vector<Observation> device_faults(Time now);
+  std::vector<Observation> kernel_lines(Time now);
+  std::vector<Observation> devices_back(Time now);
+  Observation about_device(const std::string& uuid, Time now) const;
+  bool step(Time now, health::EventBody body);
+  void store();
+
+  HealthSources sources_;
+  const std::string node_;
+  const std::string boot_;
+  std::set<std::string> uuids_;   ///< as found at the start
+  std::set<std::string> lost_;    ///< of those, the ones that do not answer now
+  health::HealthBrain brain_;
+  HealthReport report_;
+  bool drain_ = false;
+  bool log_failed_ = false;       ///< told once, until it can be read again
+  bool faults_failed_ = false;
+  bool store_failed_ = false;
+};
+
+/// RETURNS: what a server is told of a node: every device of it and all else that has something.
+HealthReport health_report_of(const health::HealthState& state, const std::string& node,
+                              const std::set<std::string>& uuids);
+
+}  // namespace keiko::agent
