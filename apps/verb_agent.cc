@@ -6,6 +6,7 @@
 
 #include "agent/agent_loop.h"
 #include "agent/machine.h"
+#include "agent_telemetry.h"
 #include "device_choice.h"
 #include "drivers/clock/system/system_clock.h"
 #include "drivers/host/hwloc/hwloc_host.h"
@@ -22,6 +23,7 @@ struct Given {
   std::string state;
   std::vector<std::string> labels;
   std::string kernel_log = "/dev/kmsg";
+  TelemetryGiven telemetry;
   bool no_cgroups = false;
   bool take_workers = false;  ///< on SIGTERM
 };
@@ -45,6 +47,8 @@ Done serve(Given& given) {
   KmsgLog kernel_log(given.kernel_log);
   if (given.kernel_log != "none") parts.kernel_log = &kernel_log;
   const auto loop = TRY(agent::AgentLoop::open(given.agent, parts));
+  const auto telemetry =
+      TRY(start_telemetry(given.telemetry, {folder, given.devices, loop->spec().name}));
   const std::stop_callback stop(signals.token(), [&] { loop->stop(given.take_workers); });
   std::printf("keiko agent: node %s joins %s\n", loop->spec().name.c_str(),
               given.agent.server.c_str());
@@ -65,7 +69,7 @@ Done complete(Given& given, const cli::Invocation& call) {
   given.state = (here / given.state).lexically_normal();
   given.take_workers = call.variable("KEIKO_STOP_WORKERS") == "1";
   given.agent.base_env = agent::base_environment();
-  return done();
+  return complete_telemetry(given.telemetry);
 }
 
 cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
@@ -96,6 +100,7 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
   options.integer("--cpu-milli", "N", given->agent.cpu_milli, "thousandths of a core to offer")
       .low = 1;
   options.texts("--label", "KEY=VALUE", given->labels, "labels that jobs may ask for");
+  add_telemetry_options(options, given->telemetry);
   options.flag("--no-cgroups", given->no_cgroups, "hold limits by other means");
   return [given](cli::Invocation& call) -> Result<int> {
     TRY(complete(*given, call));

@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-#include "ports/telemetry/readings.h"
+#include "model/reading.h"
 
 namespace keiko::telemetry {
 

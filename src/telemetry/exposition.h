@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "model/device.h"
-#include "ports/telemetry/readings.h"
+#include "model/reading.h"
 
 namespace keiko::telemetry {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "ports/telemetry/readings.h"
+#include "model/reading.h"
 #include "telemetry/counter.h"
 #include "telemetry/options.h"
 #include "telemetry/series.h"
