@@ -49,6 +49,10 @@ Done serve(Given& given) {
   const auto loop = TRY(agent::AgentLoop::open(given.agent, parts));
   const auto telemetry =
       TRY(start_telemetry(given.telemetry, {folder, given.devices, loop->spec().name}));
+  if (telemetry.loop) {
+    telemetry.loop->on_readings(
+        [&loop](const std::vector<Reading>& readings) { loop->send_readings(readings); });
+  }
   const std::stop_callback stop(signals.token(), [&] { loop->stop(given.take_workers); });
   std::printf("keiko agent: node %s joins %s\n", loop->spec().name.c_str(),
               given.agent.server.c_str());

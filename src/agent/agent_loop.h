@@ -64,6 +64,10 @@ class AgentLoop : private AgentListener {
   /// without ends the wait of the first.
   void stop(bool take_workers);
 
+  /// Tells the server the newest readings, if it listens and nothing else waits to be sent. Safe
+  /// from any thread.
+  void send_readings(const std::vector<Reading>& readings);
+
   const NodeSpec& spec() const { return brain_.spec(); }
 
  private:

@@ -383,6 +383,15 @@ TEST_F(AgentLoopTest, says_a_checkpoint_before_the_end_that_followed_it) {
   EXPECT_EQ(last_report().checkpoint.ref, "/c/9");
 }
 
+TEST_F(AgentLoopTest, tells_readings_while_the_server_listens_and_forgets_them_else) {
+  const std::vector<Reading> readings = {{{SubjectKind::kNode, ""}, {{"load_1m", 1}}}};
+  loop_->send_readings(readings);
+  join();
+  EXPECT_THAT(link_->readings, IsEmpty());
+  loop_->send_readings(readings);
+  EXPECT_THAT(link_->readings, testing::ElementsAre(readings));
+}
+
 TEST_F(AgentLoopTest, keeps_other_agents_out_of_its_folder) {
   const auto second = StateFolder::open(state_dir_);
   ASSERT_FALSE(second.ok());

@@ -34,6 +34,11 @@ void AgentLoop::carry_out(const node::SendReport& effect) {
   if (!sent.ok()) log_debug("report_not_sent", sent.error().text());
 }
 
+// Lost readings are no loss: the next ones are newer.
+void AgentLoop::send_readings(const std::vector<Reading>& readings) {
+  static_cast<void>(link_->send(readings));
+}
+
 void AgentLoop::carry_out(const node::Spawn& effect) {
   const WorkerLaunch& launch = effect.launch;
   const Done started = start_worker(launch, effect.reserve_port);

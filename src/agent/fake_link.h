@@ -22,6 +22,7 @@ class FakeAgentLink : public AgentLink {
   Done send(const AgentReport& report) override { return keep(reports, report); }
   Done send(const LogChunk& chunk) override { return keep(chunks, chunk); }
   Done send(const HealthReport& report) override { return keep(health, report); }
+  Done send(const std::vector<Reading>& news) override { return keep(readings, news); }
   void close() override {
     if (up || dialling) lose("closed by this side");
   }
@@ -47,6 +48,7 @@ class FakeAgentLink : public AgentLink {
   std::vector<AgentReport> reports;
   std::vector<LogChunk> chunks;
   std::vector<HealthReport> health;
+  std::vector<std::vector<Reading>> readings;
 
  private:
   template <class T>

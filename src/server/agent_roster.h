@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "keiko/v1/agent.pb.h"
+#include "server/readings/reading_board.h"
 
 namespace keiko::server {
 
@@ -25,6 +26,8 @@ class AgentPort {
 
 class AgentRoster {
  public:
+  explicit AgentRoster(Clock& clock) : readings_(clock) {}
+
   uint64_t add(std::shared_ptr<AgentPort> port) {
     const std::lock_guard lock(mutex_);
     ports_[next_] = std::move(port);
@@ -32,6 +35,7 @@ class AgentRoster {
   }
 
   void remove(uint64_t connection) {
+    readings_.remove(connection);
     const std::lock_guard lock(mutex_);
     ports_.erase(connection);
   }
@@ -50,7 +54,11 @@ class AgentRoster {
     return ports;
   }
 
+  /// What the agents behind these streams measure.
+  ReadingBoard& readings() { return readings_; }
+
  private:
+  ReadingBoard readings_;
   mutable std::mutex mutex_;
   std::map<uint64_t, std::shared_ptr<AgentPort>> ports_;
   uint64_t next_ = 1;

@@ -99,6 +99,12 @@ class AgentStream : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerM
         loop_.post_event(cluster::HealthReceived{connection_, TRY(from_proto(incoming_.health()))});
         return done();
       }
+      case v1::AgentMessage::kReadings: {
+        // Past the loop: readings decide nothing, and there may be thousands a second.
+        loop_.agents().readings().put(connection_, std::move(*incoming_.mutable_readings()));
+        read_next();
+        return done();
+      }
       case v1::AgentMessage::kLogChunk: {
         LogChunk chunk = from_proto(std::move(*incoming_.mutable_log_chunk()));
         loop_.post_from_agent([this, self = self_, chunk = std::move(chunk)] {

@@ -65,7 +65,7 @@ TEST(Http, what_an_agent_tells_of_its_health_is_shown_and_it_is_heard_on) {
   IncidentRecord incident;
   incident.id = 7;
   incident.story = "it fell off the bus";
-  agent.tell({{ill}, false, {incident}});
+  EXPECT_TRUE(agent.tell(HealthReport{{ill}, false, {incident}}));
   const auto node = [&] { return ask(server, "GET", "/v1/nodes/a").json(); };
   ASSERT_TRUE(eventually([&] { return node()["health"].size() == 1; }));
   EXPECT_EQ(node()["health"][0]["cause"], "xid_79");
@@ -73,6 +73,35 @@ TEST(Http, what_an_agent_tells_of_its_health_is_shown_and_it_is_heard_on) {
   EXPECT_EQ(ask(server, "GET", "/v1/nodes").json()["nodes"][0]["health"][0]["name"], "a-1");
   const uint64_t before = agent.acks();
   EXPECT_TRUE(eventually([&] { return agent.acks() > before + 1; })) << "its reports still count";
+}
+
+TEST(Http, the_newest_readings_of_an_agent_are_shown_while_it_is_there) {
+  TestServer server;
+  TestAgent agent("a", server.addresses().grpc, 2);
+  ASSERT_TRUE(eventually([&] { return agent.welcomed(); }));
+  const auto devices = [&] { return ask(server, "GET", "/v1/devices").json()["devices"]; };
+  EXPECT_FALSE(devices()[1].contains("reading")) << "nothing was measured";
+  const auto tell = [&](double watts) {
+    return agent.tell(std::vector<Reading>{
+        {{SubjectKind::kNode, ""}, {{"cpu_utilisation_ratio", 0.5}}},
+        {{SubjectKind::kDevice, "a-1"}, {{"power_watts", watts}, {"utilisation_ratio", 0}}},
+        {{SubjectKind::kDevice, "gone"}, {{"power_watts", 1}}}});
+  };
+  const auto watts = [&] {
+    const Json all = devices();
+    return all[1].contains("reading") ? all[1]["reading"]["power_watts"].get<double>() : 0;
+  };
+  for (const double draw : {300.0, 310.0}) {
+    ASSERT_TRUE(eventually([&] { return tell(draw); }));
+    EXPECT_TRUE(eventually([&] { return watts() == draw; }));
+  }
+  EXPECT_EQ(devices()[1]["reading"]["utilisation_ratio"], 0);
+  EXPECT_FALSE(devices()[1]["reading"].contains("temperature_celsius")) << "absent is no zero";
+  EXPECT_FALSE(devices()[0].contains("reading"));
+  EXPECT_EQ(ask(server, "GET", "/v1/nodes/a").json()["reading"]["cpu_utilisation_ratio"], 0.5);
+  agent.drop();
+  EXPECT_TRUE(eventually([&] { return !devices()[1].contains("reading"); }))
+      << "its stream is gone";
 }
 
 TEST(Http, errors_are_json_with_the_right_status) {

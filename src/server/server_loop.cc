@@ -26,6 +26,7 @@ ServerLoop::ServerLoop(const LoopOptions& options, Journal& journal, Clock& cloc
       brain_(std::in_place, std::move(recovery.replayed.state), term_, clock.now()),
       commits_(options, journal, recovery.replayed.last_sequence,
                recovery.replayed.records_since_snapshot, probe),
+      agents_(clock),
       events_(term_, options.event_ring),
       inbox_(options.queue_limit) {}
 

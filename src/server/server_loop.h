@@ -34,6 +34,7 @@ struct View {
   const State& state;
   Time now;
   const CommitLog& commits;
+  const ReadingBoard& readings;
 };
 
 /// Told of what happened, on the loop thread.
@@ -77,7 +78,8 @@ class ServerLoop {
 
   /// On the loop thread only.
   View view() {
-    return {*brain_, durable_ ? *durable_ : brain_->state(), clock_.now(), commits_};
+    return {*brain_, durable_ ? *durable_ : brain_->state(), clock_.now(), commits_,
+            agents_.readings()};
   }
 
   AgentRoster& agents() { return agents_; }

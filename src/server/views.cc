@@ -67,6 +67,19 @@ void set_devices(const NodeState& node, const DeviceHolders& holders, v1::Node& 
   out.set_devices_taken(taken);
 }
 
+/// What a device or a machine said last, beside what it is.
+void set_readings(const View& view, uint64_t connection, v1::Node& out) {
+  std::optional<v1::ReadingReport> report = view.readings.find(connection);
+  if (!report) return;
+  if (report->has_node()) out.mutable_reading()->Swap(report->mutable_node());
+  for (v1::Device& device : *out.mutable_devices()) {
+    const auto reading = report->mutable_devices()->find(device.uuid());
+    if (reading != report->mutable_devices()->end()) {
+      device.mutable_reading()->Swap(&reading->second);
+    }
+  }
+}
+
 }  // namespace
 
 std::string node_name(const State& state, NodeId node) {
@@ -128,6 +141,7 @@ v1::Node view_of(const View& view, const NodeState& node, Detail detail,
   if (sight != nullptr && !node.lost) {
     out.set_connected(sight->connection != 0);
     set_proto(*out.mutable_last_heard(), std::max(view.now - sight->last_heard, Duration{}));
+    set_readings(view, sight->connection, out);
   }
   out.set_cpu_taken_milli(node.cpu_taken_milli);
   out.set_memory_taken(node.memory_taken.count);

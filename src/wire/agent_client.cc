@@ -84,6 +84,9 @@ class Stream : public grpc::ClientBidiReactor<v1::AgentMessage, v1::ServerMessag
     if (message.has_log_chunk() && queued_bytes_ + size > options_.log_buffer_bytes) {
       return resource_exhausted("the server does not take the log chunks sent so far");
     }
+    if (message.has_readings() && !queue_.empty()) {
+      return resource_exhausted("the stream is busy; newer readings will come");
+    }
     queued_bytes_ += size;
     queue_.push_back(std::move(message));
     if (queue_.size() == 1) StartWrite(&queue_.front());
@@ -227,6 +230,11 @@ class GrpcAgentLink : public AgentLink {
   Done send(const HealthReport& report) override {
     v1::AgentMessage message;
     *message.mutable_health() = to_proto(report);
+    return queue(std::move(message));
+  }
+  Done send(const std::vector<Reading>& readings) override {
+    v1::AgentMessage message;
+    *message.mutable_readings() = to_proto(readings);
     return queue(std::move(message));
   }
   Done send(const LogChunk& chunk) override {

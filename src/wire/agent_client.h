@@ -7,10 +7,12 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/time.h"
 #include "model/messages.h"
 #include "model/node_health.h"
+#include "model/reading.h"
 #include "wire/log_messages.h"
 
 namespace keiko {
@@ -43,6 +45,8 @@ class AgentLink {
   virtual Done send(const AgentReport& report) = 0;
   virtual Done send(const LogChunk& chunk) = 0;
   virtual Done send(const HealthReport& report) = 0;
+  /// Only the newest readings matter: kResourceExhausted if anything else still waits to be sent.
+  virtual Done send(const std::vector<Reading>& readings) = 0;
 
   /// Ends the stream; on_closed follows. Without a stream it does nothing.
   virtual void close() = 0;

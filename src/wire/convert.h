@@ -13,6 +13,7 @@
 #include "model/messages.h"
 #include "model/node.h"
 #include "model/node_health.h"
+#include "model/reading.h"
 #include "model/verdict.h"
 #include "model/worker.h"
 #include "wire/log_messages.h"
@@ -79,6 +80,11 @@ Result<AgentReport> from_proto(const v1::AgentReport& in);
 
 v1::SubjectHealth to_proto(const SubjectHealth& health);
 v1::Incident to_proto(const IncidentRecord& record);
+/// Those readings that the contract has a field for; what is not finite is left out.
+v1::ReadingReport to_proto(const std::vector<Reading>& readings);
+/// Takes out what no machine can tell (not finite, negative), as an agent may be anybody's.
+void clean(v1::ReadingReport& report);
+
 v1::HealthReport to_proto(const HealthReport& report);
 Result<HealthReport> from_proto(const v1::HealthReport& in);
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include <limits>
 
 #include "base/prng.h"
@@ -140,6 +142,38 @@ TEST(Convert, health_comes_back_equal) {
   ended.ended_by = "reboot";
   const HealthReport report{{gpu, SubjectHealth{}}, true, {incident, ended}};
   EXPECT_EQ(MUST(from_proto(over_the_wire(to_proto(report)))), report);
+}
+
+TEST(Convert, readings_that_the_contract_knows_are_sent_and_what_is_no_number_is_not) {
+  const double nan = std::nan("");
+  const v1::ReadingReport report = to_proto(std::vector<Reading>{
+      {{SubjectKind::kNode, ""}, {{"cpu_utilisation_ratio", 0.5}, {"load_1m", nan}}},
+      {{SubjectKind::kDevice, "GPU-1"}, {{"power_watts", 300.5}, {"memory_used_bytes", 7e10},
+                                         {"temperature_celsius", 9.3e18}, {"nvlinks", 18}}},
+      {{SubjectKind::kNic, "eth0"}, {{"up", 1}}}});
+  EXPECT_EQ(report.node().cpu_utilisation_ratio(), 0.5);
+  EXPECT_FALSE(report.node().has_load_1m());
+  ASSERT_EQ(report.devices().size(), 1u);
+  const v1::DeviceReading& gpu = report.devices().at("GPU-1");
+  EXPECT_EQ(gpu.power_watts(), 300.5);
+  EXPECT_EQ(gpu.memory_used_bytes(), 70'000'000'000);
+  EXPECT_FALSE(gpu.has_temperature_celsius());
+}
+
+TEST(Convert, readings_of_an_agent_that_lies_are_cleaned) {
+  v1::ReadingReport report;
+  report.mutable_node()->set_load_1m(std::nan(""));
+  report.mutable_node()->set_cpu_utilisation_ratio(0.5);
+  v1::DeviceReading& gpu = (*report.mutable_devices())["GPU-1"];
+  gpu.set_power_watts(-1);
+  gpu.set_memory_used_bytes(-5);
+  gpu.set_utilisation_ratio(0);
+  clean(report);
+  EXPECT_FALSE(report.node().has_load_1m());
+  EXPECT_TRUE(report.node().has_cpu_utilisation_ratio());
+  EXPECT_FALSE(gpu.has_power_watts());
+  EXPECT_FALSE(gpu.has_memory_used_bytes());
+  EXPECT_TRUE(gpu.has_utilisation_ratio()) << "0 is a number";
 }
 
 ServerMessage round_trip(ServerBody body) {

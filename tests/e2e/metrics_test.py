@@ -203,6 +203,27 @@ class Metrics(PartsTest):
         wait_until(lambda: "keiko_worker_cpu_cores" not in get(f"http://{address}/metrics"), 20,
                    "an ended worker is not shown")
 
+    def test_the_pool_shows_the_newest_readings(self):
+        self.pool.serve()
+        self.gpus("h100x8_nvswitch")
+        self.machine.set("/gpus/5/utilisation", {"gpu": 97, "memory": 40, "encoder": 0,
+                                                 "decoder": 0})
+        self.machine.set("/gpus/5/power_mw", 650000)
+        self.machine.set("/gpus/5/memory/used_mib", 40960)
+        wait_until(lambda: self.pool.node("gpus")["devices"][5].get("reading", {})
+                   .get("power_watts") == 650, 20, "the server knows")
+        reading = self.pool.node("gpus")["devices"][5]["reading"]
+        self.assertEqual(reading["utilisation_ratio"], 0.97)
+        self.assertEqual(reading["memory_used_bytes"], 40960 << 20)
+        wide = self.pool.run("devices", "-o", "wide").stdout
+        row = next(line for line in wide.splitlines() if line.startswith("gpus/5"))
+        for shown in ("97%", "40GiB", "31C", "650/700W"):
+            self.assertIn(shown, row)
+        self.assertNotIn("97%", self.pool.run("devices").stdout)
+        page = self.pool.run("node", "gpus").stdout
+        self.assertIn("650/700W", page)
+        self.assertRegex(page, r"CPU .* taken, \d+% busy")
+
     def test_without_a_port_nothing_listens_and_a_taken_port_is_named(self):
         self.pool.serve()
         address = self.join_measured("first", "--devices", "1")

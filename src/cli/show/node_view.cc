@@ -1,5 +1,6 @@
 #include "cli/show/node_view.h"
 
+#include <cmath>
 #include <cstdio>
 #include <set>
 
@@ -33,6 +34,28 @@ std::string heard_text(const v1::Node& node) {
   if (!node.has_last_heard()) return "";
   const Result<Duration> span = from_proto(node.last_heard(), "last_heard");
   return span.ok() ? to_text(*span) : "";
+}
+
+std::string rounded(double value) { return std::to_string(std::llround(value)); }
+
+std::string percent_text(double ratio) { return rounded(ratio * 100) + "%"; }
+
+/// "650/700W": draw and limit, as far as they are known.
+std::string power_text(const v1::DeviceReading& reading) {
+  if (!reading.has_power_watts()) return "";
+  return rounded(reading.power_watts()) +
+         (reading.has_power_limit_watts() ? "/" + rounded(reading.power_limit_watts()) : "") + "W";
+}
+
+/// How busy the machine is now, behind what jobs have taken of it.
+std::string cpu_now(const v1::Node& node) {
+  if (!node.reading().has_cpu_utilisation_ratio()) return "";
+  return ", " + percent_text(node.reading().cpu_utilisation_ratio()) + " busy";
+}
+
+std::string memory_now(const v1::Node& node) {
+  if (!node.reading().has_memory_available_bytes()) return "";
+  return ", " + to_text(Bytes{node.reading().memory_available_bytes()}) + " available";
 }
 
 std::string share(int64_t taken, int64_t all) {
@@ -75,12 +98,17 @@ Table nodes_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Tim
   return table;
 }
 
-Table devices_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes) {
+Table devices_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes,
+                    bool with_readings) {
   Table table{{{"DEVICE"},
                {"KIND"},
                {"MEMORY", true},
                {"NODE STATUS"},
                {"WORKER"},
+               {"BUSY", true, !with_readings},
+               {"USED", true, !with_readings},
+               {"TEMP", true, !with_readings},
+               {"POWER", true, !with_readings},
                {"VENDOR", false, true},
                {"NUMA", true, true},
                {"PCI", false, true},
@@ -88,12 +116,17 @@ Table devices_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes) {
               {}};
   for (const v1::Node& node : nodes) {
     for (const v1::Device& device : node.devices()) {
-      table.rows.push_back({node.name() + "/" + std::to_string(device.index()), device.kind(),
-                            to_text(Bytes{device.memory()}),
-                            Cell(status_text(node), colour_of_status(node.status())),
-                            Cell(device.worker(), Colour::kCyan), device.vendor(),
-                            std::to_string(device.numa_node()), device.pci_address(),
-                            device.uuid()});
+      const v1::DeviceReading& reading = device.reading();
+      table.rows.push_back(
+          {node.name() + "/" + std::to_string(device.index()), device.kind(),
+           to_text(Bytes{device.memory()}),
+           Cell(status_text(node), colour_of_status(node.status())),
+           Cell(device.worker(), Colour::kCyan),
+           reading.has_utilisation_ratio() ? percent_text(reading.utilisation_ratio()) : "",
+           reading.has_memory_used_bytes() ? to_text(Bytes{reading.memory_used_bytes()}) : "",
+           reading.has_temperature_celsius() ? rounded(reading.temperature_celsius()) + "C" : "",
+           power_text(reading), device.vendor(), std::to_string(device.numa_node()),
+           device.pci_address(), device.uuid()});
     }
   }
   return table;
@@ -115,15 +148,17 @@ std::string node_page(const v1::Node& node, const Console& console) {
   field("Joined", clock_text(node.joined_at()));
   field("Lost", node.lost() ? clock_text(node.lost_at()) : "");
   field("CPU",
-        cores_text(node.cpu_taken_milli()) + " of " + cores_text(node.cpu_milli()) + " taken");
+        cores_text(node.cpu_taken_milli()) + " of " + cores_text(node.cpu_milli()) + " taken" +
+            cpu_now(node));
   field("Memory",
-        to_text(Bytes{node.memory_taken()}) + " of " + to_text(Bytes{node.memory()}) + " taken");
+        to_text(Bytes{node.memory_taken()}) + " of " + to_text(Bytes{node.memory()}) + " taken" +
+            memory_now(node));
   field("Labels", labels_text(node));
   if (!node.devices().empty()) {
     google::protobuf::RepeatedPtrField<v1::Node> alone;
     *alone.Add() = node;
     out += "\n" + console.paint(Colour::kBold, "Devices") + "\n" +
-           table_text(devices_table(alone), {}, console);
+           table_text(devices_table(alone, true), {}, console);
   }
   if (!node.links().empty()) {
     Table links{{{"LINK"}, {"KIND"}, {"MB/S", true}, {"LATENCY", true}}, {}};

@@ -10,7 +10,9 @@
 namespace keiko::cli {
 
 Table nodes_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Time now);
-Table devices_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes);
+/// How busy and how hot devices are is told with `with_readings`, else with -o wide alone.
+Table devices_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes,
+                    bool with_readings = false);
 
 /// All about one node, for a person.
 std::string node_page(const v1::Node& node, const Console& console);

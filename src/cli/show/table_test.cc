@@ -239,6 +239,25 @@ TEST(NodesTable, shows_what_is_taken_of_what) {
       HasSubstr("CPU         1.5 of 4 taken\nMemory      0B of 16GiB taken\nLabels      zone=a\n"));
 }
 
+TEST(NodesTable, shows_what_devices_measure_where_they_do) {
+  const FakeTerminal terminal;
+  v1::Node node = a_node();
+  v1::DeviceReading& reading = *node.mutable_devices(1)->mutable_reading();
+  reading.set_utilisation_ratio(0.974);
+  reading.set_memory_used_bytes(mebibytes(1536).count);
+  reading.set_temperature_celsius(61);
+  reading.set_power_watts(649.6);
+  reading.set_power_limit_watts(700);
+  node.mutable_reading()->set_cpu_utilisation_ratio(0.25);
+  node.mutable_reading()->set_memory_available_bytes(gibibytes(12).count);
+  const std::string page = node_page(node, terminal.console);
+  EXPECT_THAT(page, HasSubstr("CPU         1.5 of 4 taken, 25% busy\n"));
+  EXPECT_THAT(page, HasSubstr("Memory      0B of 16GiB taken, 12GiB available\n"));
+  EXPECT_THAT(page, HasSubstr("WORKER   BUSY    USED  TEMP     POWER\n"));
+  EXPECT_THAT(page, HasSubstr("j12.2.0     -       -     -         -\n"));
+  EXPECT_THAT(page, HasSubstr("-         97%  1.5GiB   61C  650/700W\n"));
+}
+
 TEST(NodeNames, are_shown_as_runs) {
   EXPECT_EQ(nodes_text({"a", "b"}), "a,b");
   EXPECT_EQ(nodes_text({"node1", "node2", "node3", "node7"}), "node[1-3,7]");

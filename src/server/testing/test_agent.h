@@ -67,7 +67,7 @@ class TestAgent : public AgentListener {
     const std::lock_guard lock(mutex_);
     report_locked();
   }
-  void tell(const HealthReport& health) { EXPECT_TRUE(link_->send(health).ok()); }
+  template <class T> bool tell(const T& news) { return link_->send(news).ok(); }
   void drop() { link_->close(); }
   void reopen() {
     EXPECT_TRUE(eventually([&] { return is_closed(); }));
