@@ -11,7 +11,7 @@
 #include "base/time.h"
 #include "model/messages.h"
 #include "model/node_health.h"
-#include "wire/log_messages.h"
+#include "wire/logs/log_messages.h"
 
 namespace keiko {
 
