@@ -44,6 +44,7 @@ Done serve(Given& given) {
   agent::AgentParts parts{folder, *substrate, *devices, clock, [](AgentListener& listener) {
                             return make_agent_link(listener);
                           }, &host};
+  parts.make_ship_link = [](LogShipListener& listener) { return make_log_ship_link(listener); };
   KmsgLog kernel_log(given.kernel_log);
   if (given.kernel_log != "none") parts.kernel_log = &kernel_log;
   const auto loop = TRY(agent::AgentLoop::open(given.agent, parts));

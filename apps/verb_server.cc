@@ -5,6 +5,7 @@
 
 #include "drivers/clock/system/system_clock.h"
 #include "drivers/journal/sqlite/sqlite_journal.h"
+#include "drivers/logs/files/file_log_store.h"
 #include "server/server.h"
 #include "stop_signals.h"
 
@@ -16,16 +17,20 @@ struct Given {
   std::string state;
   int64_t grpc_port = 7070;
   int64_t http_port = 7071;
+  std::string log_keep;
   bool take_over = false;
 };
 
-Done serve(const Given& given) {
+Done serve(Given& given) {
   StopSignals signals;
   SqliteJournalOptions options;
   options.directory = given.state;
   options.take_over = given.take_over;
   const std::unique_ptr<Journal> journal = TRY(open_sqlite_journal(options));
   server::Recovery recovery = TRY(server::recover(*journal));
+  // A folder whose journal is not to be used is not touched.
+  const std::unique_ptr<FileLogStore> logs = TRY(FileLogStore::open(given.state + "/logs"));
+  given.server.log_store = logs.get();
   SystemClockDriver clock(recovery.replayed.state.now);
   return server::run_server(given.server, *journal, clock, std::move(recovery), signals.token(),
                             [](const server::ServerAddresses& at) {
@@ -49,6 +54,10 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
   };
   port("--grpc-port", given->grpc_port, "agents and clients; 0: any (7070)");
   port("--http-port", given->http_port, "JSON and metrics; 0: any (7071)");
+  options.text("--log-keep", "TIME", given->log_keep,
+               "keep a job's output so long after its end; 0: for ever (30d)");
+  options.bytes("--log-total", given->server.logs.retention.total,
+                "what all output may take; the oldest ended jobs' goes; 0: no limit (50GiB)");
   options.flag("--take-over", given->take_over,
                "become the journal's writer though another server holds it and hangs");
   return [given](cli::Invocation& call) -> Result<int> {
@@ -56,6 +65,9 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
     given->server.state_dir = given->state;
     given->server.grpc_port = static_cast<int>(given->grpc_port);
     given->server.http_port = static_cast<int>(given->http_port);
+    if (!given->log_keep.empty()) {
+      given->server.logs.retention.keep = TRY(parse_duration(given->log_keep));
+    }
     TRY(serve(*given));
     return 0;
   };

@@ -96,6 +96,7 @@ AgentLoop::~AgentLoop() {
     reader = std::move(logs_);
   }
   reader.reset();
+  shipper_.reset();
   link_.reset();
 }
 
@@ -108,7 +109,16 @@ Done AgentLoop::prepare() {
   health_ = std::make_unique<HealthWatch>(
       HealthSources{parts_.folder, parts_.devices, parts_.kernel_log, &kernel_clock_us}, spec(),
       parts_.clock.now());
+  if (parts_.make_ship_link) {
+    LogShipOptions options;
+    options.server = options_.server;
+    options.logs_dir = parts_.folder.path() + "/logs";
+    options.keep = options_.log_keep;
+    shipper_ = std::make_unique<LogShipper>(std::move(options), parts_.make_ship_link,
+                                            [this] { inbox_->wake(); });
+  }
   adopt();
+  if (shipper_) shipper_->adopt();
   return done();
 }
 
@@ -119,7 +129,7 @@ void AgentLoop::adopt() {
   for (const ProcessState& state : parts_.substrate.poll()) {
     adopted.workers.push_back(report_of(state));
     known_[state.key] = state;
-    logs_->set_live(state.key, is_live(state));
+    if (is_live(state)) set_logs_live(state.key, true);
     if (!is_live(state)) continue;
     const WorkerPaths paths = worker_paths(parts_.folder.path(), state.key);
     const Done listening = sockets_->listen(state.key, paths.socket);
@@ -176,6 +186,7 @@ bool AgentLoop::turn(Duration at_most) {
   take_news();
   look_at_workers();
   look_at_health();
+  tell_ends();
   if (wake_at_ && *wake_at_ <= parts_.clock.now()) {
     wake_at_.reset();
     feed(node::Wake{});
@@ -190,6 +201,7 @@ void AgentLoop::wait(Duration at_most) {
   Duration left = std::min(at_most, workers_fd < 0 ? kLookBlind : kLookEvery);
   if (wake_at_) left = std::min(left, *wake_at_ - now);
   if (link_status_ == LinkStatus::kClosed && !stopping_) left = std::min(left, dial_at_ - now);
+  for (const auto& [key, until] : held_ends_) left = std::min(left, until - now);
   if (look_now_) left = Duration{};
   left = std::max(left, Duration{});
   pollfd fds[2] = {{inbox_->fd(), POLLIN, 0}, {workers_fd, POLLIN, 0}};
@@ -293,9 +305,29 @@ void AgentLoop::note_change(const ProcessState& state) {
     // What it said last goes before its end, or a checkpoint made at the end would be lost.
     sockets_->drain(state.key);
     take_news();
-    logs_->set_live(state.key, false);
+    set_logs_live(state.key, false);
+    held_ends_[state.key] = parts_.clock.now() + options_.log_flush;
+    return;  // tell_ends() goes on
   }
   feed(node::WorkerChanged{report_of(state)});
+}
+
+void AgentLoop::set_logs_live(const WorkerKey& key, bool live) {
+  logs_->set_live(key, live);
+  if (shipper_) shipper_->set_live(key, live);
+}
+
+/// A worker's end is told once its output is durable at the server, so that who hears of the end
+/// finds the output; or without it, if that takes long.
+void AgentLoop::tell_ends() {
+  const Time now = parts_.clock.now();
+  for (auto next = held_ends_.begin(); next != held_ends_.end();) {
+    const auto held = next++;
+    if (shipper_ && now < held->second && shipper_->is_shipping(held->first)) continue;
+    const auto known = known_.find(held->first);
+    held_ends_.erase(held);
+    if (known != known_.end()) feed(node::WorkerChanged{report_of(known->second)});
+  }
 }
 
 void AgentLoop::keep_link() {

@@ -21,6 +21,7 @@
 #include "agent/health_watch.h"
 #include "agent/inbox.h"
 #include "agent/log_reader.h"
+#include "agent/log_shipper.h"
 #include "agent/options.h"
 #include "agent/state_folder.h"
 #include "agent/worker_sockets.h"
@@ -43,6 +44,8 @@ struct AgentParts {
   std::function<std::unique_ptr<AgentLink>(AgentListener&)> make_link;
   Host* host = nullptr;  ///< without one the node tells nothing of NUMA nodes and NICs
   KernelLog* kernel_log = nullptr;  ///< none: health follows from the drivers alone
+  /// Carries workers' output to the server; nothing: it stays here.
+  MakeLogShipLink make_ship_link = {};
 };
 
 class AgentLoop : private AgentListener {
@@ -95,6 +98,8 @@ class AgentLoop : private AgentListener {
   void look_at_workers();
   void look_at_health();
   void note_change(const ProcessState& state);
+  void set_logs_live(const WorkerKey& key, bool live);
+  void tell_ends();
   void keep_link();
   void feed(node::EventBody body);
   bool is_over();
@@ -121,6 +126,8 @@ class AgentLoop : private AgentListener {
   std::unique_ptr<WorkerSockets> sockets_;
   std::mutex logs_mutex_;                       ///< of the pointer, where other threads follow it
   std::unique_ptr<LogReader> logs_;
+  std::unique_ptr<LogShipper> shipper_;
+  std::map<WorkerKey, Time> held_ends_;         ///< ends to tell at the latest then, output first
   std::unique_ptr<AgentLink> link_;
   std::unique_ptr<HealthWatch> health_;
   LinkStatus link_status_ = LinkStatus::kClosed;

@@ -82,10 +82,10 @@ Done AgentLoop::start_worker(const WorkerLaunch& launch, bool reserve_port) {
   process.master_port = own_port;
   // Before the start, so that the program's first line finds somebody.
   warn_unless(sockets_->listen(launch.key, paths.socket), "worker_socket_failed", launch.key);
-  logs_->set_live(launch.key, true);
+  set_logs_live(launch.key, true);
   const Done started = parts_.substrate.start(process);
   if (!started.ok()) {
-    logs_->set_live(launch.key, false);
+    set_logs_live(launch.key, false);
     sockets_->forget(launch.key);
     return started;
   }

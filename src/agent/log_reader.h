@@ -18,7 +18,7 @@
 #include <variant>
 #include <vector>
 
-#include "wire/log_messages.h"
+#include "wire/logs/log_messages.h"
 
 namespace keiko::agent {
 

@@ -36,6 +36,11 @@ struct AgentOptions {
   Duration redial_most = seconds(2);
   /// What workers get between SIGTERM and SIGKILL when the agent stops together with them.
   Duration leave_grace = seconds(30);
+  /// How long a worker's end waits, before the server is told, until the server has its output for
+  /// good. Longer only delays what follows the end: the output is shipped afterwards, too.
+  Duration log_flush = seconds(1);
+  /// How long the node keeps output that the server has.
+  Duration log_keep = hours(1);
   /// Messages of the server that may wait for the loop. Beyond it the stream is given up, since the
   /// next session repeats all that still matters.
   size_t queue_limit = 10'000;

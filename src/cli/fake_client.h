@@ -131,7 +131,9 @@ class FakeClient : public Client {
     std::vector<v1::LogPiece> wanted;
     for (const v1::LogPiece& piece : pieces) {
       const bool stream = request.stream().empty() || request.stream() == piece.stream();
-      const bool rank = request.rank() == -1 || request.rank() == piece.rank();
+      const auto& ranks = request.ranks();
+      const bool rank = ranks.empty() ? request.rank() == -1 || request.rank() == piece.rank()
+                                      : std::count(ranks.begin(), ranks.end(), piece.rank()) != 0;
       const bool attempt = request.attempt() == 0 || request.attempt() == piece.attempt();
       if (stream && rank && attempt) wanted.push_back(piece);
     }

@@ -4,6 +4,7 @@
 #include <deque>
 
 #include "base/log.h"
+#include "server/logs/log_ship_service.h"
 #include "wire/convert.h"
 #include "wire/grpc_status.h"
 #include "wire/session_mark.h"
@@ -160,6 +161,11 @@ grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerMessage>* AgentGrpcService::
   auto stream = std::make_shared<AgentStream>(loop_, relay_, options_, context);
   stream->start(stream);
   return stream.get();
+}
+
+grpc::ServerBidiReactor<v1::LogShipment, v1::LogReceipt>* AgentGrpcService::ShipLogs(
+    grpc::CallbackServerContext* context) {
+  return make_ship_stream(context, archive_);
 }
 
 }  // namespace keiko::server

@@ -16,9 +16,10 @@ namespace {
 
 class RunningGrpcServer : public GrpcServer {
  public:
-  RunningGrpcServer(const ServerOptions& options, ClusterApi& api, LogRelay& relay,
+  RunningGrpcServer(const ServerOptions& options, ClusterApi& api, const LogParts& logs,
                     ServerProbe& probe)
-      : cluster_(api, relay, probe), agents_(api.loop(), relay, options.streams) {}
+      : cluster_(api, logs.relay, probe),
+        agents_(api.loop(), logs.relay, logs.archive, options.streams) {}
 
   ~RunningGrpcServer() override { stop(); }
 
@@ -59,9 +60,9 @@ class RunningGrpcServer : public GrpcServer {
 }  // namespace
 
 Result<std::unique_ptr<GrpcServer>> start_grpc_server(const ServerOptions& options, ClusterApi& api,
-                                                      LogRelay& relay, ServerProbe& probe) {
+                                                      const LogParts& logs, ServerProbe& probe) {
   TRY(check_port_free(options.listen, options.grpc_port, "--grpc-port"));
-  auto server = std::make_unique<RunningGrpcServer>(options, api, relay, probe);
+  auto server = std::make_unique<RunningGrpcServer>(options, api, logs, probe);
   const std::string address = host_port(options.listen, options.grpc_port);
   if (!server->start(address)) {
     return unavailable("cannot listen on " + address +

@@ -7,6 +7,7 @@
 
 #include "server/cluster_api.h"
 #include "server/log_relay.h"
+#include "server/logs/log_archive.h"
 
 namespace keiko::server {
 
@@ -18,8 +19,13 @@ class GrpcServer {
   virtual void stop() = 0;
 };
 
+struct LogParts {
+  LogRelay& relay;
+  LogArchive* archive = nullptr;  ///< null: no output is kept here
+};
+
 /// RETURNS: kAlreadyExists if the port is taken, naming it, who might hold it and the flag.
 Result<std::unique_ptr<GrpcServer>> start_grpc_server(const ServerOptions& options, ClusterApi& api,
-                                                      LogRelay& relay, ServerProbe& probe);
+                                                      const LogParts& logs, ServerProbe& probe);
 
 }  // namespace keiko::server

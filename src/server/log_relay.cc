@@ -18,6 +18,20 @@ Result<std::vector<LogStream>> streams_of(const std::string& word) {
   return std::vector{TRY(parse_log_stream(word))};
 }
 
+bool is_wanted(const v1::ReadLogsRequest& request, int32_t rank) {
+  const auto& ranks = request.ranks();
+  if (ranks.empty()) return request.rank() == -1 || request.rank() == rank;
+  return std::find(ranks.begin(), ranks.end(), rank) != ranks.end();
+}
+
+/// RETURNS: a rank of the request that the job does not have, -1 if there is none.
+int32_t find_unknown_rank(const v1::ReadLogsRequest& request, int32_t workers) {
+  for (const int32_t rank : request.ranks()) {
+    if (rank < 0 || rank >= workers) return rank;
+  }
+  return request.rank() >= workers || request.rank() < -1 ? request.rank() : -1;
+}
+
 }  // namespace
 
 uint64_t LogRelay::open(const View& view, const v1::ReadLogsRequest& request,
@@ -42,10 +56,11 @@ uint64_t LogRelay::open(const View& view, const v1::ReadLogsRequest& request,
 
 Done LogRelay::set_lanes(const JobState& job, Reader& reader) {
   const v1::ReadLogsRequest& request = reader.request;
-  if (request.rank() < -1 || request.rank() >= job.spec.workers) {
+  const int32_t unknown = find_unknown_rank(request, job.spec.workers);
+  if (unknown != -1) {
     return invalid_argument("rank: " + to_text(job.id) + " has ranks 0 to " +
                                 std::to_string(job.spec.workers - 1) + ", not " +
-                                std::to_string(request.rank()), "rank");
+                                std::to_string(unknown), "rank");
   }
   if (request.attempt() < 0 || request.attempt() > std::max(job.attempt, 1)) {
     return invalid_argument("attempt: " + to_text(job.id) + " has had " +
@@ -57,7 +72,7 @@ Done LogRelay::set_lanes(const JobState& job, Reader& reader) {
                                (job.message.empty() ? "" : ", " + job.message));
   }
   for (int32_t rank = 0; rank < job.spec.workers; ++rank) {
-    if (request.rank() != -1 && request.rank() != rank) continue;
+    if (!is_wanted(request, rank)) continue;
     for (const LogStream stream : TRY(streams_of(request.stream()))) {
       Lane lane;
       lane.rank = rank;
@@ -79,7 +94,7 @@ void LogRelay::advance(const View& view, Reader& reader) {
       const Result<Next> next = next_step(view, **job, reader, lane);
       if (!next.ok()) return end(reader.number, next.error());
       if (*next == Next::kWait) break;
-      if (*next == Next::kDone) lane.done = true;
+      if (*next == Next::kDone) lane.done = true;  // kAgain: another attempt, another place
       if (*next == Next::kAsk) ask(reader, lane);
     }
     all_done = all_done && lane.done;
@@ -98,13 +113,14 @@ Result<LogRelay::Next> LogRelay::next_step(const View& view, const JobState& job
     if (reader.request.follow()) return Next::kWait;
     if (reader.lanes.size() > 2) return Next::kDone;
   }
+  lane.at_archive = archive_ != nullptr && !lane.left_archive;
+  if (lane.at_archive) return Next::kAsk;
   if (lane.nodes.empty() && !choose_nodes(view, job, lane)) {
-    return reader.request.follow()
-               ? Result<Next>(Next::kWait)
-               : Result<Next>(unavailable("no node of the pool is connected; the "
-                                          "logs lie on the nodes"));
+    const Error why = unavailable("no node of the pool is connected; the logs lie on the nodes");
+    if (lane.found_here) return without_node(job, reader, lane, why);
+    return reader.request.follow() ? Result<Next>(Next::kWait) : Result<Next>(why);
   }
-  return find_connection(view, reader, lane);
+  return find_connection(view, job, reader, lane);
 }
 
 bool LogRelay::choose_nodes(const View& view, const JobState& job, Lane& lane) {
@@ -123,7 +139,8 @@ bool LogRelay::choose_nodes(const View& view, const JobState& job, Lane& lane) {
   return !lane.nodes.empty();
 }
 
-Result<LogRelay::Next> LogRelay::find_connection(const View& view, Reader& reader, Lane& lane) {
+Result<LogRelay::Next> LogRelay::find_connection(const View& view, const JobState& job,
+                                                 Reader& reader, Lane& lane) {
   const NodeId node = lane.nodes[lane.node];
   const cluster::NodeSight* sight = view.brain.sight_of(node);
   if (sight != nullptr && sight->connection != 0 && agents_.find(sight->connection)) {
@@ -132,11 +149,17 @@ Result<LogRelay::Next> LogRelay::find_connection(const View& view, Reader& reade
     return Next::kAsk;
   }
   if (lane.waiting_since == Time{}) lane.waiting_since = view.now;
+  const Error why = unavailable("node " + node_name(view.state, node) +
+                                " is not connected, and the output of rank " +
+                                std::to_string(lane.rank) +
+                                " lies there; try again when it is back");
+  const auto known = view.state.nodes.find(node);
+  const bool gone = known == view.state.nodes.end() || known->second.lost;
+  const bool settles_for_less = lane.found_here && (gone || !reader.request.follow());
   const bool patient = reader.request.follow() || lane.offset > 0;
-  if (patient && view.now - lane.waiting_since < options_.log_node_timeout) return Next::kWait;
-  return unavailable("node " + node_name(view.state, node) +
-                     " is not connected, and the output of rank " + std::to_string(lane.rank) +
-                     " lies there; try again when it is back");
+  const bool waits = patient && view.now - lane.waiting_since < options_.log_node_timeout;
+  if (waits && !settles_for_less) return Next::kWait;
+  return without_node(job, reader, lane, why);
 }
 
 void LogRelay::ask(Reader& reader, Lane& lane) {
@@ -145,8 +168,8 @@ void LogRelay::ask(Reader& reader, Lane& lane) {
   lane.window_left = std::clamp(share, kMinWindow, kMaxWindow);
   lane.request = next_request_++;
   reader_by_request_[lane.request] = reader.number;
-  const LogRead read{lane.request, {reader.job, lane.attempt, lane.rank}, lane.stream,
-                     lane.offset,  lane.window_left,                      reader.request.follow()};
+  const LogRead read = read_of(reader, lane);
+  if (lane.at_archive) return archive_->reader().start(read);
   v1::ServerMessage message;
   *message.mutable_log_read() = to_proto(read);
   if (const auto port = agents_.find(lane.connection)) port->send(std::move(message));
@@ -159,13 +182,16 @@ void LogRelay::on_chunk(const View& view, const LogChunk& chunk) {
   const auto lane = std::find_if(reader.lanes.begin(), reader.lanes.end(), [&](const Lane& l) {
     return l.request == chunk.request;
   });
+  const Result<const JobState*> job = find_job(view.state, to_text(reader.job));
+  if (lane->at_archive && settle_archived(view, reader, *lane, chunk)) {
+    return advance(view, reader);
+  }
   if (!chunk.error.empty()) {
     const Done settled = settle_error(view, reader, *lane, chunk.error);
     if (!settled.ok()) return end(reader.number, settled);
     return advance(view, reader);
   }
   pass_on(reader, *lane, chunk);
-  const Result<const JobState*> job = find_job(view.state, to_text(reader.job));
   if (chunk.ended && job.ok()) {
     finish_attempt(**job, reader, *lane);
   } else if (chunk.eof && !reader.request.follow()) {
@@ -195,6 +221,11 @@ void LogRelay::pass_on(Reader& reader, Lane& lane, const LogChunk& chunk) {
   piece.set_stream(to_text(lane.stream));
   piece.set_offset(offset);
   piece.set_data(std::string(data));
+  for (const LogMark& mark : chunk.marks) {
+    v1::LogMark& told = *piece.add_marks();
+    told.set_offset(mark.offset);
+    set_proto(*told.mutable_at(), Time{mark.at.ns});
+  }
   reader.buffered += data.size();
   reader.sink->piece(std::move(piece));
 }
@@ -217,12 +248,12 @@ Done LogRelay::settle_error(const View& view, Reader& reader, Lane& lane,
     lane.request = UINT64_MAX;
     return done();
   }
-  if (reader.request.follow() || reader.lanes.size() > 1) {
+  if (reader.request.follow() || reader.lanes.size() > 1 || lane.found_here) {
     finish_attempt(job, reader, lane);
     return done();
   }
   return not_found("no output of rank " + std::to_string(lane.rank) + ", attempt " +
-                   std::to_string(lane.attempt) + ": " + error);
+                   std::to_string(lane.attempt) + ": " + error + hint_of(lane));
 }
 
 void LogRelay::finish_attempt(const JobState& job, Reader& reader, Lane& lane) {
@@ -242,9 +273,12 @@ void LogRelay::finish_attempt(const JobState& job, Reader& reader, Lane& lane) {
   ++lane.attempt;
   lane.offset = 0;
   lane.nodes.clear();
+  lane.left_archive = lane.found_here = false;
 }
 
 void LogRelay::stop_asking(Lane& lane) {
+  if (lane.at_archive && lane.request != 0) archive_->reader().cancel(lane.request);
+  lane.at_archive = false;
   reader_by_request_.erase(lane.request);
   lane.request = 0;
 }

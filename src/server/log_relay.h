@@ -1,11 +1,11 @@
-// LogRelay: output of workers from agents to clients, by pulling.
+// LogRelay: output of workers to clients, by pulling.
 //
-// A reader has a lane for each rank and stream it wants. A lane asks the rank's node for a window
-// of bytes at its offset, hands the pieces to the sink, and asks again once the sink has taken
-// enough. So a client that does not read stops its own lanes and nothing else; a node that comes
-// back is asked again at the lane's offset, nothing lost, nothing repeated; and with `follow` a
-// lane goes on to the job's next attempt.
-// For the loop thread alone, sinks excepted.
+// A reader has a lane for each rank and stream it wants. A lane asks the server's archive for a
+// window of bytes at its offset, and the rank's node for what the archive does not have; it hands
+// the pieces to the sink, and asks again once the sink has taken enough. So a client that does not
+// read stops its own lanes and nothing else; a node that comes back is asked again at the lane's
+// offset, nothing lost, nothing repeated; and with `follow` a lane goes on to the job's next
+// attempt. For the loop thread alone, sinks excepted.
 #pragma once
 
 #include <map>
@@ -13,8 +13,9 @@
 #include <vector>
 
 #include "keiko/v1/cluster.pb.h"
+#include "server/logs/log_archive.h"
 #include "server/server_loop.h"
-#include "wire/log_messages.h"
+#include "wire/logs/log_messages.h"
 
 namespace keiko::server {
 
@@ -29,8 +30,10 @@ class LogSink {
 
 class LogRelay : public LoopWatcher {
  public:
-  LogRelay(AgentRoster& agents, const StreamOptions& options, ServerProbe& probe)
-      : agents_(agents), options_(options), probe_(probe) {}
+  /// `archive` null: output lies on the nodes alone.
+  LogRelay(AgentRoster& agents, LogArchive* archive, const StreamOptions& options,
+           ServerProbe& probe)
+      : agents_(agents), archive_(archive), options_(options), probe_(probe) {}
 
   /// RETURNS: the reader's number, or 0 if it has ended already.
   uint64_t open(const View& view, const v1::ReadLogsRequest& request,
@@ -61,6 +64,11 @@ class LogRelay : public LoopWatcher {
     std::vector<NodeId> nodes;  // to ask, in order; several only if the place is not known
     size_t node = 0;
     Time waiting_since;         // for a node's connection
+    bool at_archive = false;    // the request under way is the archive's
+    bool left_archive = false;  // the archive has no more; what is missing lies on the node
+    bool found_here = false;    // the archive has some of it, or all
+    Time quiet_since;           // at the archive's end
+    std::string why_not_here;   // the archive's word
     bool done = false;
   };
   struct Reader {
@@ -73,12 +81,12 @@ class LogRelay : public LoopWatcher {
     Time last_taken;
   };
   /// What a lane can do now.
-  enum class Next { kAsk, kWait, kDone };
+  enum class Next { kAsk, kWait, kDone, kAgain };
 
   Done set_lanes(const JobState& job, Reader& reader);
   void advance(const View& view, Reader& reader);
   Result<Next> next_step(const View& view, const JobState& job, Reader& reader, Lane& lane);
-  Result<Next> find_connection(const View& view, Reader& reader, Lane& lane);
+  Result<Next> find_connection(const View& view, const JobState& job, Reader& reader, Lane& lane);
   bool choose_nodes(const View& view, const JobState& job, Lane& lane);
   void ask(Reader& reader, Lane& lane);
   void pass_on(Reader& reader, Lane& lane, const LogChunk& chunk);
@@ -88,7 +96,16 @@ class LogRelay : public LoopWatcher {
   void end(uint64_t reader, const Done& how);
   void remember_places(const JobState& job);
 
+  // log_relay_archive.cc: the server's own copy.
+  LogRead read_of(const Reader& reader, const Lane& lane) const;
+  bool settle_archived(const View& view, Reader& reader, Lane& lane, const LogChunk& chunk);
+  static std::string hint_of(const Lane& lane);
+  void leave_archive(Lane& lane);
+  void leave_quiet_archive(const View& view, const JobState& job, Lane& lane);
+  Result<Next> without_node(const JobState& job, Reader& reader, Lane& lane, const Error& why);
+
   AgentRoster& agents_;
+  LogArchive* const archive_;
   const StreamOptions options_;
   ServerProbe& probe_;
   std::map<uint64_t, Reader> readers_;

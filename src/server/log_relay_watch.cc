@@ -34,7 +34,7 @@ void LogRelay::on_connections_changed(const View& view) {
   std::vector<uint64_t> numbers;
   for (auto& [number, reader] : readers_) {
     for (Lane& lane : reader.lanes) {
-      if (lane.request == 0 || lane.request == kResting) continue;
+      if (lane.request == 0 || lane.request == kResting || lane.at_archive) continue;
       if (!agents_.find(lane.connection)) stop_asking(lane);
     }
     numbers.push_back(number);
@@ -53,6 +53,10 @@ void LogRelay::on_tick(const View& view) {
   }
   for (const uint64_t number : numbers) {
     Reader& reader = readers_.at(number);
+    const auto job = view.state.jobs.find(reader.job);
+    for (Lane& lane : reader.lanes) {
+      if (job != view.state.jobs.end()) leave_quiet_archive(view, job->second, lane);
+    }
     const bool stuck = reader.buffered > 0 &&
                        view.now - reader.last_taken > options_.slow_reader_timeout;
     if (stuck) {

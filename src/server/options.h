@@ -6,6 +6,11 @@
 
 #include "base/bytes.h"
 #include "base/time.h"
+#include "core/logship/retention.h"
+
+namespace keiko {
+class LogStore;
+}
 
 namespace keiko::server {
 
@@ -46,6 +51,25 @@ struct StreamOptions {
   Duration log_node_timeout = seconds(15);
 };
 
+/// Workers' output in the server's store.
+struct LogOptions {
+  /// What was taken is durable within this, so that a crash of the machine costs the nodes little
+  /// to send again; a worker's end does not wait for it.
+  Duration sync_every = milliseconds(200);
+  /// After a store that took nothing: first pause before it is tried again; doubles up to the
+  /// maximum.
+  Duration retry_first = seconds(1);
+  /// Soon enough after somebody has made room; the nodes' files are the buffer meanwhile.
+  Duration retry_most = seconds(15);
+  /// With less than this free on the store's disk nothing is taken: the journal, which every
+  /// decision needs, lies there, too.
+  Bytes floor = mebibytes(256);
+  /// Which logs are removed.
+  logship::RetentionOptions retention;
+  /// How often that is looked at; it looks at every file.
+  Duration sweep_every = minutes(1);
+};
+
 struct HttpOptions {
   size_t header_limit_bytes = 16 * 1024;
   size_t body_limit_bytes = 1024 * 1024;
@@ -58,6 +82,8 @@ struct HttpOptions {
 };
 
 struct ServerOptions {
+  /// Where workers' output is kept; outlives the server. Null: on the nodes alone.
+  LogStore* log_store = nullptr;
   /// Address to listen on. There is no authentication yet, so the default is this machine alone.
   std::string listen = "127.0.0.1";
   int grpc_port = 7070;  ///< agents, command line, SDKs; 0: any free one
@@ -67,6 +93,7 @@ struct ServerOptions {
   std::string version;   ///< shown to clients
   LoopOptions loop;
   StreamOptions streams;
+  LogOptions logs;       ///< of what is kept in log_store
   HttpOptions http;
 };
 

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <condition_variable>
+#include <future>
 
 #include "base/log.h"
 #include "server/address_file.h"
@@ -12,6 +13,8 @@
 #include "server/http_server.h"
 #include "server/listening.h"
 #include "server/log_relay.h"
+#include "server/logs/log_sweeper.h"
+#include "wire/convert.h"
 
 namespace keiko::server {
 namespace {
@@ -51,6 +54,60 @@ class EndSignal {
   std::optional<Error> error_;
 };
 
+/// Adds to the event stream what happened beside the brain.
+void announce(ServerLoop& loop, const std::string& name, const std::string& text) {
+  loop.post_from_agent([&loop, name, text] {
+    v1::Event event;
+    set_proto(*event.mutable_at(), loop.view().now);
+    event.set_name(name);
+    event.set_text(text);
+    loop.events().append(std::move(event));
+    loop.events().publish();
+  });
+}
+
+using Ends = std::map<JobId, Duration>;
+
+/// RETURNS: for how long each of these jobs has been over; asked of the loop, waited for here.
+Result<Ends> ask_ends(ServerLoop& loop, const std::vector<JobId>& jobs) {
+  auto answer = std::make_shared<std::promise<Result<Ends>>>();
+  std::future<Result<Ends>> answered = answer->get_future();
+  loop.query<Ends>(
+      [jobs](const View& view) -> Result<Ends> {
+        Ends ends;
+        for (const JobId id : jobs) {
+          const auto job = view.state.jobs.find(id);
+          if (job == view.state.jobs.end() || !is_final(job->second.status)) continue;
+          ends[id] = view.now - job->second.ended_at;
+        }
+        return ends;
+      },
+      [answer](Result<Ends> ends) { answer->set_value(std::move(ends)); });
+  if (answered.wait_for(std::chrono::seconds(10)) != std::future_status::ready) {
+    return unavailable("the server's loop has no time");
+  }
+  return answered.get();
+}
+
+/// RETURNS: who removes workers' output, if there is where to keep it.
+std::unique_ptr<LogSweeper> make_sweeper(const ServerOptions& options, ServerLoop& loop) {
+  if (options.log_store == nullptr) return nullptr;
+  return std::make_unique<LogSweeper>(
+      *options.log_store, options.logs,
+      [&loop](const std::vector<JobId>& jobs) { return ask_ends(loop, jobs); },
+      [&loop](const std::string& event, const std::string& text) { announce(loop, event, text); });
+}
+
+/// RETURNS: the keeper of workers' output, if there is where to keep it.
+std::unique_ptr<LogArchive> make_archive(const ServerOptions& options, Clock& clock,
+                                         ServerLoop& loop) {
+  if (options.log_store == nullptr) return nullptr;
+  return std::make_unique<LogArchive>(*options.log_store, options.logs, clock,
+                                      [&loop](const std::string& event, const std::string& text) {
+                                        announce(loop, event, text);
+                                      });
+}
+
 }  // namespace
 
 Done run_server(const ServerOptions& options, Journal& journal, Clock& clock, Recovery recovery,
@@ -62,12 +119,22 @@ Done run_server(const ServerOptions& options, Journal& journal, Clock& clock, Re
   EndSignal end;
   ServerProbe probe;
   ServerLoop loop(options.loop, journal, clock, std::move(recovery), probe);
-  LogRelay relay(loop.agents(), options.streams, probe);
+  const std::unique_ptr<LogArchive> archive = make_archive(options, clock, loop);
+  LogRelay relay(loop.agents(), archive.get(), options.streams, probe);
+  if (archive) {
+    archive->reader().set_emit([&loop, &relay](LogChunk chunk) {
+      loop.post_from_agent([&loop, &relay, chunk = std::move(chunk)] {
+        relay.on_chunk(loop.view(), chunk);
+      });
+    });
+  }
+  const std::unique_ptr<LogSweeper> sweeper = make_sweeper(options, loop);
   loop.on_failure([&end](const Error& error) { end.fail(error); });
   ClusterApi api(loop, options.version, term, clock.wall());
   TRY(loop.start(relay));
   HttpGateway gateway(api, relay, probe, is_loopback(options.listen));
-  const auto grpc = TRY(start_grpc_server(options, api, relay, probe));
+  const auto grpc =
+      TRY(start_grpc_server(options, api, {relay, archive.get()}, probe));
   const auto http = TRY(start_http_server(options, gateway));
 
   const std::string host = dial_address(options.listen);
@@ -79,11 +146,13 @@ Done run_server(const ServerOptions& options, Journal& journal, Clock& clock, Re
 
   const Done ended = end.wait(stop);
   if (!options.state_dir.empty()) remove_address_file(options.state_dir);
+  if (sweeper) sweeper->stop();
   const Done asked = loop.post([&relay] { relay.end_all(unavailable("the server is stopping")); });
   if (!asked.ok()) log_debug("server_loop_ended");
   loop.stop();
   http->stop();
   grpc->stop();
+  if (archive) archive->stop();
   log_info("server_stopped");
   return ended;
 }

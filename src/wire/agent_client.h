@@ -13,7 +13,7 @@
 #include "model/messages.h"
 #include "model/node_health.h"
 #include "model/reading.h"
-#include "wire/log_messages.h"
+#include "wire/logs/log_messages.h"
 
 namespace keiko {
 

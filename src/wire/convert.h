@@ -10,13 +10,14 @@
 #include "keiko/v1/job.pb.h"
 #include "keiko/v1/node.pb.h"
 #include "model/job.h"
+#include "model/log_shipping.h"
 #include "model/messages.h"
 #include "model/node.h"
 #include "model/node_health.h"
 #include "model/reading.h"
 #include "model/verdict.h"
 #include "model/worker.h"
-#include "wire/log_messages.h"
+#include "wire/logs/log_messages.h"
 
 namespace keiko {
 
@@ -97,5 +98,11 @@ LogChunk from_proto(v1::LogChunk in);
 
 v1::LogRead to_proto(const LogRead& read);
 Result<LogRead> from_proto(const v1::LogRead& in);
+
+v1::LogShipment to_proto(LogShipment shipment);
+Result<LogShipment> from_proto(v1::LogShipment in);
+
+v1::LogReceipt to_proto(const LogReceipt& receipt);
+Result<LogReceipt> from_proto(const v1::LogReceipt& in);
 
 }  // namespace keiko

@@ -1,15 +1,7 @@
 // What agent and server say to each other.
 #include "wire/convert.h"
-#include "wire/words.h"
 
 namespace keiko {
-
-std::string to_text(LogStream stream) { return stream == LogStream::kErr ? "err" : "out"; }
-
-Result<LogStream> parse_log_stream(std::string_view text) {
-  static constexpr std::array kStreams{LogStream::kOut, LogStream::kErr};
-  return parse_word(text, kStreams, "stream");
-}
 
 v1::LeaseOptions to_proto(const LeaseOptions& options) {
   v1::LeaseOptions out;

@@ -1,6 +1,7 @@
 // LogPrinter: pieces of several streams of several ranks in, whole lines out, each with its rank in
-// front where there are several. Bytes that came already are dropped, so a stream may be asked for
-// again from an earlier place. Safe from one thread at a time.
+// front where there are several, and its time if that is asked for. Bytes that came already are
+// dropped, so a stream may be asked for again from an earlier place. Safe from one thread at a
+// time.
 #pragma once
 
 #include <compare>
@@ -8,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "cli/console.h"
 #include "keiko/v1/cluster.pb.h"
@@ -21,15 +23,24 @@ struct Lane {
   friend auto operator<=>(const Lane&, const Lane&) = default;
 };
 
+/// How lines look; with all of it off bytes go out as they come.
+struct LogLook {
+  bool prefix = false;   ///< "[rank] " before each line
+  bool times = false;    ///< the time before each line at which it reached the server
+  bool in_order = false; ///< with times: lines of all ranks by time, at flush()
+  std::function<bool(const std::string& line)> wanted = {};  ///< other lines are left out
+
+  bool by_line() const { return prefix || times || wanted != nullptr; }
+};
+
 class LogPrinter {
  public:
-  /// `prefix`: show "[rank] " before each line, and only whole lines. Otherwise bytes go out as
-  /// they come. `print` gets the text and whether it is standard error's.
+  /// `print` gets the text and whether it is standard error's.
   using Print = std::function<void(const std::string& text, bool error)>;
-  LogPrinter(bool prefix, const Console& console, Print print);
+  LogPrinter(LogLook look, const Console& console, Print print);
 
   void add(const v1::LogPiece& piece);
-  /// Prints lines that never ended.
+  /// Prints lines that never ended, and what waits for its order.
   void flush();
 
   /// Where the next piece of each lane should begin.
@@ -38,13 +49,29 @@ class LogPrinter {
   int32_t attempt() const { return attempt_; }
 
  private:
-  void print_lines(const Lane& lane, std::string& pending, bool all);
+  struct Pending {
+    std::string text;                  ///< a line that has not ended
+    int64_t offset = 0;                ///< of its first byte
+    std::map<int64_t, int64_t> marks;  ///< ns of the time by the offset from which it holds
+  };
+  struct Line {
+    int64_t at_ns = 0;
+    std::string text;
+    bool error = false;
+  };
 
-  const bool prefix_;
+  void print_lines(const Lane& lane, Pending& pending, bool all);
+  void take_marks(const v1::LogPiece& piece, Pending& pending);
+  static int64_t time_of(Pending& pending, int64_t offset);
+  void print_waiting();
+
+  const LogLook look_;
   const Console& console_;
   const Print print_;
   std::map<Lane, int64_t> next_;
-  std::map<Lane, std::string> pending_;
+  std::map<Lane, Pending> pending_;
+  std::vector<Line> waiting_;          ///< for their order
+  size_t waiting_bytes_ = 0;
   int32_t attempt_ = 0;
 };
 

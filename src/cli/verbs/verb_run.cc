@@ -7,10 +7,10 @@
 #include <thread>
 
 #include "cli/exit_code.h"
+#include "cli/logs/log_follow.h"
 #include "cli/verbs.h"
 #include "cli/verbs/job_request.h"
 #include "cli/verbs/job_watch.h"
-#include "cli/verbs/log_follow.h"
 
 namespace keiko::cli {
 namespace {
@@ -47,7 +47,7 @@ class SharedConsole {
 class LogThread {
  public:
   LogThread(Client& client, const std::string& job, int32_t workers, const Console& console)
-      : printer_(workers > 1, console, print_to(console)) {
+      : printer_({.prefix = workers > 1}, console, print_to(console)) {
     request_.set_job(job);
     request_.set_rank(-1);
     request_.set_follow(true);
@@ -65,6 +65,7 @@ class LogThread {
  private:
   void follow(Client& client, std::stop_token stop) {
     FollowOptions options;
+    options.stop = stop;
     options.wait_to_retry = [&stop] {
       std::mutex mutex;
       std::condition_variable_any changed;
@@ -73,7 +74,7 @@ class LogThread {
       return !stop.stop_requested();
     };
     // Why output is missing shows in the job's status; the watching thread says it.
-    [[maybe_unused]] const Done followed = follow_logs(client, request_, printer_, options, stop);
+    [[maybe_unused]] const Done followed = follow_logs(client, request_, printer_, options);
     ended_ = true;
   }
 

@@ -1,4 +1,4 @@
-#include "cli/verbs/log_follow.h"
+#include "cli/logs/log_follow.h"
 
 namespace keiko::cli {
 namespace {
@@ -24,7 +24,8 @@ Done catch_up(Client& client, const v1::ReadLogsRequest& request, LogPrinter& pr
 }  // namespace
 
 Done follow_logs(Client& client, const v1::ReadLogsRequest& request, LogPrinter& printer,
-                 const FollowOptions& options, std::stop_token stop) {
+                 const FollowOptions& options) {
+  const std::stop_token& stop = options.stop;
   v1::ReadLogsRequest next = request;
   bool told = false;
   while (true) {

@@ -6,16 +6,11 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
-#include "model/worker.h"
+#include "model/log_name.h"
 
 namespace keiko {
-
-enum class LogStream : int { kOut = 0, kErr = 1 };
-std::string to_text(LogStream stream);  ///< "out" "err"
-
-/// RETURNS: kInvalidArgument with the two words for anything else.
-Result<LogStream> parse_log_stream(std::string_view text);
 
 /// Server to agent: read at most `max_bytes` from `offset` (negative: before the present end).
 struct LogRead {
@@ -25,6 +20,9 @@ struct LogRead {
   int64_t offset = 0;
   int64_t max_bytes = 0;
   bool follow = false;   ///< at the end of the file wait for more, until the worker has ended
+  // Of the server's own reads; they do not travel.
+  bool times = false;    ///< with marks
+  WallTime since;        ///< only what came then or later
 };
 
 /// Agent to server. The read is over after a chunk with `ended` or `error`, with `eof` unless it
@@ -36,6 +34,7 @@ struct LogChunk {
   bool eof = false;      ///< the file ends here for now
   bool ended = false;    ///< and for ever: the worker has ended
   std::string error;     ///< a sentence; nothing could be read
+  std::vector<LogMark> marks;  ///< of the server's own reads, if asked for; they do not travel
 };
 
 inline constexpr size_t kMaxLogChunk = 64 * 1024;

@@ -14,11 +14,13 @@ struct FollowOptions {
   std::function<void(const Error&)> on_break = [](const Error&) {};
   /// Waits before the next try. RETURNS: false to give up.
   std::function<bool()> wait_to_retry = [] { return false; };
+  /// Ends it early.
+  std::stop_token stop = {};
 };
 
-/// Follows the request's streams until the job has ended or `stop` is requested.
+/// Follows the request's streams until the job has ended or a stop is requested.
 /// REQUIRES: request.follow().
 Done follow_logs(Client& client, const v1::ReadLogsRequest& request, LogPrinter& printer,
-                 const FollowOptions& options, std::stop_token stop);
+                 const FollowOptions& options);
 
 }  // namespace keiko::cli

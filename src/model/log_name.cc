@@ -1,0 +1,24 @@
+#include "model/log_name.h"
+
+#include "base/text.h"
+
+namespace keiko {
+
+std::string to_text(LogStream stream) { return stream == LogStream::kErr ? "err" : "out"; }
+
+Result<LogStream> parse_log_stream(std::string_view text) {
+  if (text == "out") return LogStream::kOut;
+  if (text == "err") return LogStream::kErr;
+  return invalid_argument("stream: " + quote_text(text) + " is not one of out, err", "stream");
+}
+
+std::string to_text(const LogName& name) {
+  return to_text(name.worker) + "." + to_text(name.stream);
+}
+
+std::string log_path(const LogName& name) {
+  return to_text(name.worker.job) + "/" + std::to_string(name.worker.attempt) + "/" +
+         std::to_string(name.worker.rank) + "." + to_text(name.stream);
+}
+
+}  // namespace keiko
