@@ -13,7 +13,10 @@ namespace {
 
 Done make_folder(const std::string& path) {
   std::error_code error;
-  std::filesystem::create_directories(path, error);
+  // Job files hold secrets: a folder that is made here is its user's alone.
+  if (std::filesystem::create_directories(path, error)) {
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all, error);
+  }
   if (!error && access(path.c_str(), W_OK | X_OK) == 0) return done();
   const int number = error ? error.value() : errno;
   Error failed = errno_error("the state directory " + path + " cannot be used", number);

@@ -70,7 +70,10 @@ Result<StateFolder> StateFolder::open(const std::string& path) {
     return invalid_argument("the state directory '" + path + "' must be an absolute path");
   }
   std::error_code failed;
-  std::filesystem::create_directories(path, failed);
+  // Logs and environments of jobs lie here: a folder that is made here is its user's alone.
+  if (std::filesystem::create_directories(path, failed)) {
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all, failed);
+  }
   if (failed) {
     return errno_error("cannot make the state directory " + path + "; choose another with --state",
                        failed.value());

@@ -28,7 +28,12 @@ Error from_status(const grpc::Status& status, const std::string& address) {
     error.where = details.where();
     return error;
   }
-  if (error.code == Code::kUnavailable) {
+  if (error.code == Code::kCancelled) {
+    // Who cancels a call of his own does not ask how it ended: this was the server, which stops.
+    error.code = Code::kUnavailable;
+    error.message = "the server at " + address + " ended the call; it is being stopped";
+    error.where = address;
+  } else if (error.code == Code::kUnavailable) {
     error.message = "cannot reach a Keiko server at " + address +
                     "; start one with `keiko up`, or name another with --server HOST:PORT";
     error.where = address;

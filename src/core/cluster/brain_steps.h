@@ -64,6 +64,7 @@ class BrainSteps {
   void welcome(NodeId node);
 
   // on_report.cc
+  bool takes_workers_along(NodeId node, const AgentReport& report);
   void reconcile(NodeId node, const std::vector<WorkerReport>& reports);
   void take_report(NodeId node, const WorkerReport& report);
   void answer_stray(NodeId node, const WorkerReport& report);

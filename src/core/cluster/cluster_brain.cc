@@ -89,7 +89,8 @@ sched::PassInput pass_input(const State& state, const std::map<NodeId, NodeSight
   input.now = now;
   for (const auto& [id, sight] : sights) {
     const bool silent = sight.connection == 0 || now - sight.last_heard >= state.lease.slow_after;
-    if (silent || sight.awaited) input.avoid.insert(id);
+    const bool leaves = sight.leaving != 0 && sight.leaving == sight.connection;
+    if (silent || leaves || sight.awaited) input.avoid.insert(id);
     for (const SubjectHealth& health : sight.health.subjects) {
       if (health.quarantined) input.quarantined[id].insert(health.subject);
     }

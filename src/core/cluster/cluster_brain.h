@@ -70,6 +70,7 @@ struct NodeSight {
   NodeStatus shown = NodeStatus::kReady;
   std::map<WorkerKey, WorkerReport> workers;  ///< of the last report
   std::map<WorkerKey, Time> strays;           ///< told to stop though nobody wants them here, when
+  uint64_t leaving = 0;            ///< the connection that takes its workers along; 0: none
   Duration lease;                  ///< the longest lease that its agent may still count by
   HealthReport health;             ///< as its agent last told it
   std::optional<NodeSpec> awaited; ///< changed hardware that counts once no worker is placed here

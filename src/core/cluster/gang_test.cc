@@ -309,6 +309,14 @@ TEST_F(Budgets, a_node_that_is_stopped_on_purpose_is_nobodys_fault) {
   EXPECT_TRUE(job().excluded.empty());
 }
 
+TEST_F(Budgets, a_node_that_leaves_takes_no_new_work_meanwhile) {
+  job_ = pool_.submit(job_spec(1, 1));
+  const NodeId first = job().workers[0].place.node;
+  end(0, EndCause::kNodeLeft);
+  ASSERT_EQ(job().attempt, 2);
+  EXPECT_NE(job().workers[0].place.node, first);
+}
+
 TEST_F(Budgets, infrastructure_has_its_own) {
   JobSpec spec = job_spec(1, 1);
   spec.restarts = 0;

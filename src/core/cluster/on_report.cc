@@ -17,8 +17,17 @@ void BrainSteps::on(const ReportReceived& event) {
   sight.lease = brain_.state_.lease.lease;
   see(found->second);
   send(found->second, ReportAck{report.sequence});
+  if (takes_workers_along(found->second, report)) sight.leaving = event.connection;
   reconcile(found->second, report.workers);
   settle_touched();
+}
+
+/// An agent that ends its workers because it was told to stop takes no new ones. The same ends may
+/// come again from its successor, but only of workers that nobody wants any more.
+bool BrainSteps::takes_workers_along(NodeId node, const AgentReport& report) {
+  return std::any_of(report.workers.begin(), report.workers.end(), [&](const WorkerReport& one) {
+    return one.end.cause == EndCause::kNodeLeft && brain_.wanted_[node].contains(one.key);
+  });
 }
 
 void BrainSteps::reconcile(NodeId node, const std::vector<WorkerReport>& reports) {
