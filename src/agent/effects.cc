@@ -78,6 +78,10 @@ Done AgentLoop::start_worker(const WorkerLaunch& launch, bool reserve_port) {
   process.cpu_milli = launch.cpu_milli;
   process.memory = launch.memory;
   process.cpus = cores_for(launch);
+  for (const Device& device : launch.devices) {
+    process.device_files.insert(process.device_files.end(), device.files.begin(),
+                                device.files.end());
+  }
   process.log_limit = launch.log_limit;
   process.master_port = own_port;
   // Before the start, so that the program's first line finds somebody.

@@ -26,6 +26,7 @@ struct WorkerProcess {
   int64_t cpu_milli = 0;   ///< its share when cores are short; 0: no say in it
   Bytes memory;            ///< 0: no limit
   std::vector<int32_t> cpus;  ///< affinity; empty: any
+  std::vector<std::string> device_files = {};  ///< what its devices are opened by: "/dev/nvidia3"
   Bytes log_limit;         ///< per stream; output beyond it is dropped, with a mark; 0: no limit
   int32_t master_port = 0; ///< a reserve_port() reservation that this worker takes over; 0: none
 };

@@ -8,6 +8,7 @@
 #include <cerrno>
 
 #include "base/text.h"
+#include "drivers/substrate/process/devices/device_guard.h"
 #include "drivers/substrate/process/files.h"
 
 namespace keiko::process {
@@ -37,7 +38,7 @@ bool make_group(const std::string& folder) {
 void hand_down_controllers(const std::string& parent) {
   const std::string listed = read_file(parent + "/cgroup.controllers").value_or("");
   for (const std::string& name : split(trim(listed), ' ')) {
-    if (name == "memory" || name == "cpu" || name == "cpuset") {
+    if (name == "memory" || name == "cpu" || name == "cpuset" || name == "pids") {
       write_control(parent + "/cgroup.subtree_control", "+" + name);
     }
   }
@@ -112,6 +113,8 @@ bool wants(const std::string& controller, const CgroupLimits& limits) {
   if (controller == "memory") return limits.memory.count > 0;
   if (controller == "cpu") return limits.cpu_milli > 0;
   if (controller == "cpuset") return !limits.cpus.empty();
+  if (controller == "pids") return limits.pids > 0;
+  if (controller == "devices") return !limits.devices.empty();
   return true;
 }
 
@@ -127,7 +130,8 @@ std::vector<CgroupTree> find_cgroup_trees(const std::string& root, const std::st
     trees.push_back({root + "/unified", "", own_group(own, "")});
   }
   // "systemd" carries no limits, but is what systemd tracks by: leaving its group is leaving it.
-  for (const char* controller : {"systemd", "freezer", "memory", "cpu", "cpuset"}) {
+  for (const char* controller : {"systemd", "freezer", "memory", "cpu", "cpuset", "pids",
+                                 "devices"}) {
     const std::string mount = root + "/" + controller;
     const bool tracks_only = controller == std::string_view("freezer");
     if (tracks_only && !trees.empty()) continue;
@@ -143,6 +147,7 @@ WorkerCgroup::WorkerCgroup(const std::vector<CgroupTree>& trees, const std::stri
   for (const CgroupTree& tree : trees) {
     if (wants(tree.controller, limits)) make_in(tree, name, limits);
   }
+  guard_devices(limits);
   note_what_is_missing(limits);
 }
 
@@ -180,6 +185,9 @@ void WorkerCgroup::limit_v2(const std::string& folder, const CgroupLimits& limit
                                                           std::to_string(kPeriodUs));
     }
   }
+  if (limits.pids > 0 && has("pids")) {
+    holds_pids_ = write_control(folder + "/pids.max", std::to_string(limits.pids));
+  }
   if (!limits.cpus.empty() && has("cpuset")) {
     write_control(folder + "/cpuset.cpus", cpu_list(limits.cpus));
   }
@@ -198,6 +206,8 @@ void WorkerCgroup::limit_v1(const std::string& folder, const std::string& contro
       holds_cpu_ = write_control(folder + "/cpu.cfs_quota_us",
                                  std::to_string(limits.cpu_milli * kPeriodUs / 1000));
     }
+  } else if (controller == "pids") {
+    holds_pids_ = write_control(folder + "/pids.max", std::to_string(limits.pids));
   } else if (controller == "cpuset") {
     const std::string above = folder.substr(0, folder.rfind('/'));
     write_control(folder + "/cpuset.mems", trim(read_file(above + "/cpuset.mems").value_or("")));
@@ -207,6 +217,18 @@ void WorkerCgroup::limit_v1(const std::string& folder, const std::string& contro
       folders_.pop_back();
     }
   }
+}
+
+/// The program of version 2 and the list of version 1 hold alike; a hybrid machine has the list.
+void WorkerCgroup::guard_devices(const CgroupLimits& limits) {
+  if (limits.devices.empty()) return;
+  const std::string folder = device_group(folders_);
+  if (folder.empty()) {
+    devices_unheld_ = "no writable cgroup can hold device rules";
+    return;
+  }
+  const Done held = hold_devices(folder, limits.devices);
+  if (!held.ok()) devices_unheld_ = held.error().message;
 }
 
 void WorkerCgroup::note_what_is_missing(const CgroupLimits& limits) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "drivers/substrate/process/devices/device_rules.h"
 
 namespace keiko::process {
 
@@ -23,6 +24,8 @@ struct CgroupLimits {
   int64_t cpu_milli = 0;      ///< weight; 0: none
   bool cpu_ceiling = false;   ///< cpu_milli is a ceiling as well
   std::vector<int32_t> cpus;  ///< empty: any
+  int64_t pids = 0;           ///< threads of all its processes; 0: none
+  std::vector<DeviceRule> devices = {};  ///< what it may open, and no more; empty: anything
 };
 
 /// One mounted tree: v2 with all of its controllers, or v1 with one.
@@ -50,6 +53,10 @@ class WorkerCgroup {
   const std::vector<std::string>& folders() const { return folders_; }
   const std::vector<std::string>& notes() const { return notes_; }
   bool holds_memory() const { return holds_memory_; }
+  bool holds_pids() const { return holds_pids_; }
+  bool holds_devices() const { return devices_unheld_.empty(); }
+  /// RETURNS: why device rules that were asked for do not hold; empty if they do.
+  const std::string& devices_unheld() const { return devices_unheld_; }
 
   /// Moves the calling process in. RETURNS: false if a group would not take it.
   bool join() const;
@@ -71,12 +78,15 @@ class WorkerCgroup {
   void limit_v2(const std::string& folder, const CgroupLimits& limits);
   void limit_v1(const std::string& folder, const std::string& controller,
                 const CgroupLimits& limits);
+  void guard_devices(const CgroupLimits& limits);
   void note_what_is_missing(const CgroupLimits& limits);
 
   std::vector<std::string> folders_;
   std::vector<std::string> notes_;
   bool holds_memory_ = false;
   bool holds_cpu_ = false;
+  bool holds_pids_ = false;
+  std::string devices_unheld_;
 };
 
 /// RETURNS: the folders of the groups called `name` that exist, the tracking one first.

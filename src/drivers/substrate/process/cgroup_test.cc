@@ -114,6 +114,27 @@ TEST(Cgroup, sets_the_limits_of_version_1) {
   EXPECT_EQ(fake.read("cpuset/keiko/w/cpuset.cpus"), "1");
 }
 
+TEST(Cgroup, limits_threads_in_either_version) {
+  FakeCgroupRoot fake;
+  fake.file("v2/cgroup.controllers", "pids\n");
+  fake.file("v2/keiko/w/cgroup.controllers", "pids\n");
+  fake.file("v1/pids/cgroup.procs", "");
+  CgroupLimits limits;
+  limits.pids = 100;
+  EXPECT_TRUE(WorkerCgroup(find_cgroup_trees(fake.root() + "/v2", ""), "w", limits).holds_pids());
+  EXPECT_TRUE(WorkerCgroup(find_cgroup_trees(fake.root() + "/v1", ""), "w", limits).holds_pids());
+  EXPECT_EQ(fake.read("v2/keiko/w/pids.max"), "100");
+  EXPECT_EQ(fake.read("v1/pids/keiko/w/pids.max"), "100");
+}
+
+TEST(Cgroup, says_why_device_rules_do_not_hold) {
+  CgroupLimits limits;
+  limits.devices = harmless_device_rules();
+  const WorkerCgroup cgroup({}, "w", limits);
+  EXPECT_FALSE(cgroup.holds_devices());
+  EXPECT_NE(cgroup.devices_unheld().find("no writable cgroup"), std::string::npos);
+}
+
 TEST(Cgroup, says_which_limits_it_cannot_hold) {
   const WorkerCgroup cgroup({}, "w", {mebibytes(64), 500, false, {}});
   EXPECT_FALSE(cgroup.holds_memory());
@@ -152,6 +173,13 @@ class RealCgroup : public testing::Test {
     probe.remove();
     return probe.holds_memory();
   }
+  static bool can_make_groups(const std::string& controller) {
+    for (const CgroupTree& tree :
+         find_cgroup_trees("/sys/fs/cgroup", read_file("/proc/self/cgroup").value_or(""))) {
+      if (tree.controller == controller && access(tree.mount.c_str(), W_OK) == 0) return true;
+    }
+    return false;
+  }
   TestMachine machine_;
 };
 
@@ -181,6 +209,24 @@ TEST_F(RealCgroup, binds_a_worker_to_its_cpus) {
   process.cpus = {0};
   machine_.run(process);
   EXPECT_EQ(machine_.out(), "Cpus_allowed_list:\t0\n");
+}
+
+TEST_F(RealCgroup, keeps_a_worker_on_its_cpus_even_if_it_asks_for_others) {
+  if (!can_make_groups("cpuset")) GTEST_SKIP() << "no writable cpuset cgroup on this machine";
+  WorkerProcess process = shell(
+      "taskset -pc 0-1023 $$ > /dev/null 2>&1; grep Cpus_allowed_list /proc/self/status");
+  process.cpus = {0};
+  machine_.run(process);
+  EXPECT_EQ(machine_.out(), "Cpus_allowed_list:\t0\n");
+}
+
+TEST_F(RealCgroup, ends_a_fork_bomb_at_the_limit_of_its_own_worker) {
+  if (!can_make_groups("pids")) GTEST_SKIP() << "no writable pids cgroup on this machine";
+  machine_.options().pids_limit = 20;
+  machine_.open();
+  // 64 children that wait; the shell says what could not be made.
+  machine_.run(shell("for i in $(seq 64); do sleep 1000 & done; jobs -p | wc -l"));
+  EXPECT_NE(machine_.err().find("ork"), std::string::npos) << machine_.err();
 }
 
 TEST_F(RealCgroup, tells_of_cpus_that_do_not_exist) {

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
+
 namespace keiko {
 
 struct ProcessSubstrateOptions {
@@ -23,6 +25,19 @@ struct ProcessSubstrateOptions {
   /// Off: cpu_milli is a weight, so that a worker may use cores that nobody else wants. On: it is a
   /// ceiling as well, for machines that bill or measure by the core.
   bool cpu_ceiling = false;
+
+  /// Threads that all processes of a worker may have together; 0: no limit. Far above what data
+  /// loaders and their thread pools use, far below what makes a machine refuse logins.
+  int64_t pids_limit = 16'384;
+
+  /// On: a worker opens only its own devices, those below, and what every program needs.
+  bool guard_devices = true;
+
+  /// Device nodes, or folders of them, that every worker may open. RDMA NICs are shared by all.
+  std::vector<std::string> shared_devices = {"/dev/infiniband"};
+
+  /// How often device rules are looked at, and mended where somebody else rewrote them.
+  Duration guard_every = seconds(5);
 
   /// Ports for rendezvous, inclusive. Away from the ephemeral range, where any outgoing connection
   /// could take one between the reservation and the worker's bind.

@@ -68,6 +68,7 @@ Done ProcessSubstrate::prepare() {
   epoll_event event{.events = EPOLLIN, .data = {.fd = inotify_.get()}};
   epoll_ctl(wake_.get(), EPOLL_CTL_ADD, inotify_.get(), &event);
   port_seed_ = make_seed(options_.state_dir);
+  tell_isolation();
 
   DIR* const open_folder = opendir(folder.c_str());
   if (open_folder == nullptr) return errno_error("cannot list " + folder, errno);
@@ -119,6 +120,8 @@ Done ProcessSubstrate::write_launch(const WorkerProcess& process, Worker& worker
   launch.cpus = process.cpus;
   launch.master_port = process.master_port;
   launch.lease = lease_path(options_.state_dir);
+  launch.pids = options_.pids_limit;
+  launch.device_rules = device_rules_of(process);
   launch.cgroup_root = options_.cgroup_root;
   // Keys are unique in a cluster, and a machine may be in two.
   launch.cgroup_name =
@@ -204,6 +207,7 @@ void ProcessSubstrate::read_wakes() {
 std::vector<ProcessState> ProcessSubstrate::poll() {
   read_wakes();
   reap_shims();
+  guard_devices();
   std::vector<ProcessState> states;
   for (auto& [key, worker] : workers_) {
     // Without a watch or a pidfd only looking tells.

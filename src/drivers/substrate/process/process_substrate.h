@@ -19,7 +19,6 @@
 #include "drivers/substrate/process/port_reservation.h"
 #include "drivers/substrate/process/records.h"
 #include "drivers/substrate/process/sweep.h"
-#include "drivers/substrate/process/sweep.h"
 #include "ports/substrate.h"
 
 namespace keiko {
@@ -67,6 +66,9 @@ class ProcessSubstrate : public Substrate {
   void bury(Worker& worker);
   process::WorkerScope scope_of(const Worker& worker) const;
   void let_shim_go(Worker& worker);
+  std::vector<std::string> device_rules_of(const WorkerProcess& process);
+  void tell_isolation();
+  void guard_devices();
   void reap_shims();
 
   ProcessSubstrateOptions options_;
@@ -79,6 +81,8 @@ class ProcessSubstrate : public Substrate {
   process::Fd inotify_;
   process::LeaseFile lease_;
   uint64_t port_seed_ = 0;
+  bool guards_devices_ = false;          ///< the kernel lets us
+  Duration guarded_at_;                  ///< monotonic: when device rules were last looked at
 };
 
 }  // namespace keiko

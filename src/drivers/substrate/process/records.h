@@ -34,6 +34,8 @@ struct LaunchRecord {
   std::string cgroup_root;   ///< empty: no cgroups
   std::string cgroup_name;
   std::string lease;         ///< the lease file (lease.h); empty: none
+  int64_t pids = 0;          ///< threads at most; 0: no limit
+  std::vector<std::string> device_rules;  ///< "c 195:3 rw"; empty: it may open any
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "key", s.key);
@@ -51,6 +53,8 @@ struct LaunchRecord {
     v(13, "cgroup_root", s.cgroup_root);
     v(14, "cgroup_name", s.cgroup_name);
     v(15, "lease", s.lease);
+    v(16, "pids", s.pids);
+    v(17, "device_rules", s.device_rules);
   }
 };
 

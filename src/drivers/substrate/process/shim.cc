@@ -125,7 +125,8 @@ bool Shim::start_program() {
   trees_ = find_cgroup_trees(launch_.cgroup_root, read_file("/proc/self/cgroup").value_or(""));
   scope_.cgroup = WorkerCgroup(
       trees_, launch_.cgroup_name,
-      {launch_.memory, launch_.cpu_milli, launch_.cpu_ceiling, launch_.cpus});
+      {launch_.memory, launch_.cpu_milli, launch_.cpu_ceiling, launch_.cpus, launch_.pids,
+       parse_device_rules(join(launch_.device_rules, "\n"))});
   scope_.tree_root = getpid();
   notes_ = scope_.cgroup.notes();
 
