@@ -25,6 +25,9 @@ struct Given {
   std::string kernel_log = "/dev/kmsg";
   TelemetryGiven telemetry;
   bool no_cgroups = false;
+  bool no_device_guard = false;
+  std::vector<std::string> shared_devices;
+  int64_t worker_threads = ProcessSubstrateOptions{}.pids_limit;
   bool take_workers = false;  ///< on SIGTERM
 };
 
@@ -40,6 +43,10 @@ Done serve(Given& given) {
   ProcessSubstrateOptions options;
   options.state_dir = given.state;
   if (given.no_cgroups) options.cgroup_root.clear();
+  options.guard_devices = !given.no_device_guard;
+  options.pids_limit = given.worker_threads;
+  options.shared_devices.insert(options.shared_devices.end(), given.shared_devices.begin(),
+                                given.shared_devices.end());
   const auto substrate = TRY(ProcessSubstrate::open(options));
   agent::AgentParts parts{folder, *substrate, *devices, clock, [](AgentListener& listener) {
                             return make_agent_link(listener);
@@ -107,6 +114,12 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
   options.texts("--label", "KEY=VALUE", given->labels, "labels that jobs may ask for");
   add_telemetry_options(options, given->telemetry);
   options.flag("--no-cgroups", given->no_cgroups, "hold limits by other means");
+  options.flag("--no-device-guard", given->no_device_guard,
+               "let workers open every device node of the machine");
+  options.texts("--allow-device", "FILE", given->shared_devices,
+                "a device node, or a folder of them, that every worker may open (RDMA's may)");
+  options.integer("--worker-threads", "N", given->worker_threads,
+                  "threads of one worker at most (16384); 0: no limit").low = 0;
   return [given](cli::Invocation& call) -> Result<int> {
     TRY(complete(*given, call));
     TRY(serve(*given));

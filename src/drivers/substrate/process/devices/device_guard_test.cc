@@ -100,8 +100,9 @@ TEST_P(GuardedWorker, opens_its_own_device_and_its_neighbour_does_not) {
 }
 
 TEST_P(GuardedWorker, still_opens_what_every_program_needs) {
-  machine_.run(shell(
-      "head -c 4 /dev/zero | wc -c; head -c 4 /dev/urandom | wc -c; echo x > /dev/null && echo ok"));
+  machine_.run(
+      shell("head -c 4 /dev/zero | wc -c; head -c 4 /dev/urandom | wc -c; echo x > /dev/null && "
+            "echo ok"));
   EXPECT_EQ(machine_.out(), "4\n4\nok\n") << machine_.err();
 }
 
@@ -158,7 +159,9 @@ TEST_P(GuardedWorker, is_guarded_by_the_agent_that_comes_after) {
 
 INSTANTIATE_TEST_SUITE_P(Mounts, GuardedWorker,
                          testing::Values("/sys/fs/cgroup", "/sys/fs/cgroup/unified"),
-                         [](const auto& mount) { return mount.index == 0 ? "machine" : "unified"; });
+                         [](const auto& mount) {
+                           return mount.index == 0 ? "machine" : "unified";
+                         });
 
 }  // namespace
 }  // namespace keiko::process

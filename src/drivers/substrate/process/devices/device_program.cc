@@ -23,23 +23,26 @@ constexpr uint8_t kScratch = BPF_REG_6;
 
 constexpr uint32_t kMostPrograms = 64;  // BPF_CGROUP_MAX_PROGS
 
-bpf_insn instruction(int code, uint8_t to, uint8_t from, int16_t offset, int32_t value) {
+bpf_insn instruction(int code, uint8_t to, int64_t value) {
   bpf_insn made{};
   made.code = static_cast<uint8_t>(code);
   made.dst_reg = to & 0xf;
-  made.src_reg = from & 0xf;
-  made.off = offset;
-  made.imm = value;
+  made.imm = static_cast<int32_t>(value);
   return made;
 }
 bpf_insn load(uint8_t to, size_t offset) {
-  return instruction(BPF_LDX | BPF_MEM | BPF_W, to, kContext, static_cast<int16_t>(offset), 0);
+  bpf_insn made = instruction(BPF_LDX | BPF_MEM | BPF_W, to, 0);
+  made.src_reg = kContext & 0xf;
+  made.off = static_cast<int16_t>(offset);
+  return made;
 }
 bpf_insn with(int operation, uint8_t to, int64_t value) {
-  return instruction(BPF_ALU | operation | BPF_K, to, 0, 0, static_cast<int32_t>(value));
+  return instruction(BPF_ALU | operation | BPF_K, to, value);
 }
 bpf_insn move(uint8_t to, uint8_t from) {
-  return instruction(BPF_ALU64 | BPF_MOV | BPF_X, to, from, 0, 0);
+  bpf_insn made = instruction(BPF_ALU64 | BPF_MOV | BPF_X, to, 0);
+  made.src_reg = from & 0xf;
+  return made;
 }
 
 int access_bits(const DeviceRule& rule) {
@@ -48,8 +51,8 @@ int access_bits(const DeviceRule& rule) {
 }
 
 void append_answer(std::vector<bpf_insn>& program, int answer) {
-  program.push_back(instruction(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, 0, 0, answer));
-  program.push_back(instruction(BPF_JMP | BPF_EXIT, 0, 0, 0, 0));
+  program.push_back(instruction(BPF_ALU64 | BPF_MOV | BPF_K, BPF_REG_0, answer));
+  program.push_back(instruction(BPF_JMP | BPF_EXIT, 0, 0));
 }
 
 void append_rule(std::vector<bpf_insn>& program, const DeviceRule& rule) {
@@ -57,8 +60,7 @@ void append_rule(std::vector<bpf_insn>& program, const DeviceRule& rule) {
   std::vector<size_t> jumps;  // to the next rule, where this one does not fit
   const auto unless_equal = [&](uint8_t reg, int64_t value) {
     jumps.push_back(body.size());
-    body.push_back(instruction(BPF_JMP32 | BPF_JNE | BPF_K, reg, 0, 0,
-                               static_cast<int32_t>(value)));
+    body.push_back(instruction(BPF_JMP32 | BPF_JNE | BPF_K, reg, value));
   };
   unless_equal(kType, rule.type == 'b' ? BPF_DEVCG_DEV_BLOCK : BPF_DEVCG_DEV_CHAR);
   body.push_back(move(kScratch, kAccess));
