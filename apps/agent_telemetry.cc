@@ -34,30 +34,26 @@ agent::PageSources page_sources(const AgentTelemetry& parts, std::shared_ptr<Clo
 }  // namespace
 
 void add_telemetry_options(cli::OptionSet& options, TelemetryGiven& given) {
-  options.text("--sample-every", "TIME", given.every,
-               "how often devices and machine are measured; 0: never (1s)");
-  options.integer("--metrics-port", "PORT", given.port,
-                  "show /metrics to Prometheus on this port; 0: any that is free, written to the "
-                  "file metrics in --state (none)")
-      .low = 0;
+  options.duration("--sample-every", given.loop.every,
+                   "how often devices and machine are measured; 0: never (1s)");
+  options
+      .integer("--metrics-port", "PORT", given.port,
+               "show /metrics to Prometheus on this port; 0: any that is free, written to the file "
+               "metrics in --state (none)")
+      .between(0, 65535);
   options.text("--metrics-listen", "ADDRESS", given.listen,
                "where --metrics-port listens; whoever reaches it may read all metrics (127.0.0.1)");
 }
 
-Done complete_telemetry(TelemetryGiven& given) {
-  const Result<Duration> every = parse_duration(given.every);
-  if (!every.ok()) return invalid_argument("--sample-every: " + every.error().message);
-  if (every->ns != 0 && *every < kShortest) {
-    return invalid_argument("--sample-every " + given.every + ": 100ms at least, or 0 for never");
+Done complete_telemetry(const TelemetryGiven& given) {
+  const Duration every = given.loop.every;
+  if (every.ns != 0 && every < kShortest) {
+    return invalid_argument("--sample-every " + to_text(every) +
+                            ": 100ms at least, or 0 for never");
   }
-  if (given.port > 65535) {
-    return invalid_argument("--metrics-port: " + std::to_string(given.port) +
-                            " is no port; use 0 to 65535");
-  }
-  if (every->ns == 0 && given.port >= 0) {
+  if (every.ns == 0 && given.port >= 0) {
     return invalid_argument("--metrics-port: with --sample-every 0 there is nothing to show");
   }
-  given.loop.every = *every;
   return done();
 }
 

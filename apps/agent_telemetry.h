@@ -15,14 +15,14 @@ namespace keiko::apps {
 
 /// As the command line says it.
 struct TelemetryGiven {
-  std::string every = "1s";
   std::string listen = "127.0.0.1";
   int64_t port = -1;  ///< -1: none
-  agent::TelemetryOptions loop;  ///< read from the texts by complete_telemetry()
+  agent::TelemetryOptions loop;
 };
 
 void add_telemetry_options(cli::OptionSet& options, TelemetryGiven& given);
-Done complete_telemetry(TelemetryGiven& given);
+/// RETURNS: kInvalidArgument for what does not go together.
+Done complete_telemetry(const TelemetryGiven& given);
 
 struct TelemetryPlace {
   agent::StateFolder& folder;

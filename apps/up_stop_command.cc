@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <thread>
 
 #include "up_command.h"
@@ -14,13 +15,21 @@ namespace {
 
 using std::chrono::steady_clock;
 constexpr std::chrono::seconds kPatience{70};
+constexpr std::chrono::seconds kQuiet{2};
 
-/// Asks them to stop and waits for it.
+/// Asks them to stop and waits for it. Says what it waits for if that takes a while.
 Done stop_processes(const std::vector<NamedProcess>& processes) {
   for (const NamedProcess& process : processes) signal_process(process.identity, SIGTERM);
-  const auto until = steady_clock::now() + kPatience;
+  const auto asked = steady_clock::now();
+  const auto until = asked + kPatience;
+  bool told = false;
   for (const NamedProcess& process : processes) {
     while (process::is_alive(process.identity)) {
+      if (!told && steady_clock::now() > asked + kQuiet) {
+        std::fputs("waiting for programs that got SIGTERM; SIGKILL follows 30 s after it\n",
+                   stderr);
+        told = true;
+      }
       if (steady_clock::now() > until) {
         return deadline_exceeded(process.name + " (pid " + std::to_string(process.identity.pid) +
                                  ") has not stopped yet");

@@ -7,11 +7,14 @@
 #include "agent/agent_loop.h"
 #include "agent/machine.h"
 #include "agent_telemetry.h"
+#include "base/log.h"
+#include "base/text.h"
 #include "device_choice.h"
 #include "drivers/clock/system/system_clock.h"
 #include "drivers/host/hwloc/hwloc_host.h"
 #include "drivers/kmsg/kmsg_log.h"
 #include "drivers/substrate/process/process_substrate.h"
+#include "node_place.h"
 #include "stop_signals.h"
 
 namespace keiko::apps {
@@ -22,6 +25,7 @@ struct Given {
   DeviceChoice devices;
   std::string state;
   std::vector<std::string> labels;
+  std::string place;
   std::string kernel_log = "/dev/kmsg";
   TelemetryGiven telemetry;
   bool no_cgroups = false;
@@ -68,6 +72,19 @@ Done serve(Given& given) {
   return loop->run();
 }
 
+/// Labels of the place that no --label gave.
+Done add_place(Given& given) {
+  if (given.place.empty()) return done();
+  const std::string node =
+      given.agent.name.empty() ? agent::usual_node_name() : given.agent.name;
+  const std::map<std::string, std::string> labels = TRY(labels_of_place(given.place, node));
+  if (labels.empty()) {
+    log_warn("place_unknown", "node=" + node + " place=" + quote_text(given.place));
+  }
+  given.agent.labels.insert(labels.begin(), labels.end());
+  return done();
+}
+
 Done complete(Given& given, const cli::Invocation& call) {
   for (const std::string& label : given.labels) {
     const size_t equals = label.find('=');
@@ -76,6 +93,7 @@ Done complete(Given& given, const cli::Invocation& call) {
     }
     given.agent.labels[label.substr(0, equals)] = label.substr(equals + 1);
   }
+  TRY(add_place(given));
   const std::filesystem::path here = call.current_directory;
   if (given.state.empty()) given.state = cli::state_directory("", call.variable) + "/agent";
   given.state = (here / given.state).lexically_normal();
@@ -110,8 +128,12 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
       .completes = cli::Completes::kFile;
   options.bytes("--memory", given->agent.memory, "what workers may use in all (the machine's)");
   options.integer("--cpu-milli", "N", given->agent.cpu_milli, "thousandths of a core to offer")
-      .low = 1;
+      .between(1, 1'000'000'000);
   options.texts("--label", "KEY=VALUE", given->labels, "labels that jobs may ask for");
+  options.text("--place", "FILE", given->place,
+               "zone and rack as labels: a file of the pool's racks, or a program that prints "
+               "KEY=VALUE lines")
+      .completes = cli::Completes::kFile;
   add_telemetry_options(options, given->telemetry);
   options.flag("--no-cgroups", given->no_cgroups, "hold limits by other means");
   options.flag("--no-device-guard", given->no_device_guard,

@@ -73,7 +73,9 @@ Result<uint64_t> dump_to(Journal& journal, const std::string& path) {
 }
 
 Result<int> dump(Journal& journal, const std::string& file) {
-  if (file.empty()) return invalid_argument("keiko journal dump: give the FILE to write");
+  if (file.empty()) {
+    return invalid_argument("dump needs the FILE to write: keiko journal dump FILE");
+  }
   Result<uint64_t> last = dump_to(journal, file);
   // A server that runs may have replaced the records between two reads by a snapshot.
   for (int again = 0; again < 3 && !last.ok() && last.error().code == Code::kOutOfRange; ++again) {

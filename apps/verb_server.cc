@@ -17,7 +17,6 @@ struct Given {
   std::string state;
   int64_t grpc_port = 7070;
   int64_t http_port = 7071;
-  std::string log_keep;
   bool take_over = false;
 };
 
@@ -47,15 +46,12 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
                "the journal's folder ($KEIKO_STATE, else ~/.local/share/keiko)")
       .completes = cli::Completes::kDirectory;
   options.text("--listen", "ADDRESS", given->server.listen, "address to listen on (127.0.0.1)");
-  const auto port = [&options](const char* name, int64_t& target, const char* help) {
-    cli::Option& option = options.integer(name, "PORT", target, help);
-    option.low = 0;
-    option.high = 65535;
-  };
-  port("--grpc-port", given->grpc_port, "agents and clients; 0: any (7070)");
-  port("--http-port", given->http_port, "JSON and metrics; 0: any (7071)");
-  options.text("--log-keep", "TIME", given->log_keep,
-               "keep a job's output so long after its end; 0: for ever (30d)");
+  options.integer("--grpc-port", "PORT", given->grpc_port, "agents and clients; 0: any (7070)")
+      .between(0, 65535);
+  options.integer("--http-port", "PORT", given->http_port, "JSON and metrics; 0: any (7071)")
+      .between(0, 65535);
+  options.duration("--log-keep", given->server.logs.retention.keep,
+                   "keep a job's output so long after its end; 0: for ever (30d)");
   options.bytes("--log-total", given->server.logs.retention.total,
                 "what all output may take; the oldest ended jobs' goes; 0: no limit (50GiB)");
   options.flag("--take-over", given->take_over,
@@ -65,9 +61,6 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
     given->server.state_dir = given->state;
     given->server.grpc_port = static_cast<int>(given->grpc_port);
     given->server.http_port = static_cast<int>(given->http_port);
-    if (!given->log_keep.empty()) {
-      given->server.logs.retention.keep = TRY(parse_duration(given->log_keep));
-    }
     TRY(serve(*given));
     return 0;
   };

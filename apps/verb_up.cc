@@ -8,19 +8,14 @@
 namespace keiko::up {
 namespace {
 
-void in_range(cli::Option& option, int64_t low, int64_t high) {
-  option.low = low;
-  option.high = high;
-}
-
 cli::VerbRun add_options(cli::OptionSet& options) {
   auto given = std::make_shared<UpOptions>();
-  in_range(options.integer("--nodes", "N", given->nodes,
-                           "agents to start, each a node of its own (1)"),
-           1, 100);
-  in_range(options.integer("--devices-per-node", "N", given->devices_per_node,
-                           "cpu slots of each node; 0: one for each core (0)"),
-           0, 1024);
+  options.integer("--nodes", "N", given->nodes, "agents to start, each a node of its own (1)")
+      .between(1, 100);
+  options
+      .integer("--devices-per-node", "N", given->devices_per_node,
+               "cpu slots of each node; 0: one for each core (0)")
+      .between(0, 1024);
   options.text("--device-memory", "SIZE", given->device_memory,
                "memory of each slot, such as 4GiB (an equal share)")
       .set = [given](const std::string& text) -> Done {
@@ -31,12 +26,14 @@ cli::VerbRun add_options(cli::OptionSet& options) {
   options.text("--state", "DIR", given->state_dir,
                "where everything is kept ($KEIKO_STATE, else ~/.local/share/keiko)")
       .completes = cli::Completes::kDirectory;
-  in_range(options.integer("--grpc-port", "PORT", given->grpc_port,
-                           "for clients and agents; 0 is any free one (7070)"),
-           0, 65535);
-  in_range(options.integer("--http-port", "PORT", given->http_port,
-                           "for JSON, events and metrics; 0 is any free one (7071)"),
-           0, 65535);
+  options
+      .integer("--grpc-port", "PORT", given->grpc_port,
+               "for clients and agents; 0 is any free one (7070)")
+      .between(0, 65535);
+  options
+      .integer("--http-port", "PORT", given->http_port,
+               "for JSON, events and metrics; 0 is any free one (7071)")
+      .between(0, 65535);
   options.flag("-d,--detach", given->detach, "go into the background once the pool is ready");
   options.flag("--stop", given->stop, "stop the pool that runs on this state directory");
   return [given](cli::Invocation& call) -> Result<int> {
@@ -62,8 +59,9 @@ cli::Verb up_verb() {
   verb.examples = {"keiko up", "keiko up --nodes 3 --devices-per-node 2 --detach",
                    "keiko up --stop"};
   verb.about =
-      "Ctrl-C (or --stop) stops the server, the agents and the programs that they run. Jobs are "
-      "not cancelled: the next `keiko up` goes on with them. What dies by itself is started "
+      "Ctrl-C (or --stop) stops the server, the agents and the programs that they run, which have "
+      "30 s between SIGTERM and SIGKILL. Jobs are not cancelled: the next `keiko up` goes on with "
+      "them. What dies by itself is started "
       "again. If this process is killed, server and agents run on, and the next `keiko up` with "
       "the same state directory takes them over.";
   verb.asks_server = false;

@@ -129,10 +129,12 @@ std::vector<int32_t> cores_of_slots(const std::vector<int32_t>& cores,
   return {chosen.begin(), chosen.end()};
 }
 
+std::string usual_node_name() { return label_of(host_name()); }
+
 Result<NodeSpec> describe_machine(const AgentOptions& options, const std::string& instance,
                                   Inventory inventory) {
   NodeSpec spec;
-  spec.name = options.name.empty() ? label_of(host_name()) : options.name;
+  spec.name = options.name.empty() ? usual_node_name() : options.name;
   if (!is_label(spec.name)) {
     return invalid_argument("'" + spec.name + "' cannot be a node's name: it must be 1 to 63 of "
                             "a-z, 0-9 and '-', without '-' at its ends; try '" +

@@ -20,6 +20,9 @@ Result<NodeSpec> describe_machine(const AgentOptions& options, const std::string
 /// RETURNS: the nearest DNS label: "Ada's-PC.local" becomes "ada-s-pc"; "node" if nothing is left.
 std::string label_of(std::string_view host_name);
 
+/// RETURNS: what this machine's node is called unless it is told otherwise.
+std::string usual_node_name();
+
 /// RETURNS: the address of this machine that traffic to "host:port" leaves from.
 Result<std::string> address_towards(const std::string& server);
 

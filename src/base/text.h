@@ -22,6 +22,9 @@ std::string_view trim(std::string_view text);
 /// RETURNS: the number of single-character edits between two words (Levenshtein 1966).
 size_t edit_distance(std::string_view a, std::string_view b);
 
+/// Of ASCII letters only.
+bool same_but_for_case(std::string_view a, std::string_view b);
+
 /// RETURNS: the candidate nearest to `word`, or empty if none is near enough to be meant.
 std::string nearest_word(std::string_view word, const std::vector<std::string>& candidates);
 

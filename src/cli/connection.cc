@@ -85,7 +85,13 @@ Result<std::string> server_address(const ServerChoice& choice, const Variable& v
   }
   const std::string file = state_directory(choice.state, variable) + "/server.json";
   const std::string address = TRY(address_from_file(file));
-  return address.empty() ? std::string(kDefaultServer) : address;
+  if (!address.empty()) return address;
+  // Whoever names a pool does not mean a stranger's on the usual port.
+  if (!choice.state.empty() || !variable("KEIKO_STATE").empty()) {
+    return unavailable(file + " is not there: no server runs on this state directory; start one "
+                              "with `keiko up`, or say --server HOST:PORT");
+  }
+  return std::string(kDefaultServer);
 }
 
 Connection::Connection(const ServerChoice& choice, Variable variable, Dial dial)

@@ -1,8 +1,8 @@
 // Connection: which server a verb talks to, and the jobs and nodes that people name.
 //
 // The address is the first of: --server, KEIKO_SERVER, "grpc" in <state>/server.json as `keiko up`
-// and `keiko server` write it, localhost:7070. The state directory is --state, KEIKO_STATE,
-// $XDG_DATA_HOME/keiko or ~/.local/share/keiko.
+// and `keiko server` write it, localhost:7070 unless a state directory was named. That is --state,
+// KEIKO_STATE, $XDG_DATA_HOME/keiko or ~/.local/share/keiko.
 #pragma once
 
 #include <functional>
@@ -29,7 +29,7 @@ inline constexpr const char* kDefaultServer = "localhost:7070";
 std::string state_directory(const std::string& asked, const Variable& variable);
 
 /// RETURNS: "host:port". kInvalidArgument for an address without a port, kFailedPrecondition for a
-/// server.json that is there and cannot be read.
+/// server.json that is there and cannot be read, kUnavailable for a named state directory without.
 Result<std::string> server_address(const ServerChoice& choice, const Variable& variable);
 
 class Connection {
@@ -38,6 +38,9 @@ class Connection {
 
   /// RETURNS: the client, made at the first call. Nothing is dialled before its first call.
   Result<Client*> client();
+
+  /// Whether there was a first call of client().
+  bool is_used() const { return client_ != nullptr; }
 
   /// RETURNS: the id ("j12") of the job that `text` names: an id, a number, or the name of one job
   /// that has not ended, or else of exactly one that has. kNotFound; kInvalidArgument if several

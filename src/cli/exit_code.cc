@@ -8,7 +8,8 @@ const std::vector<ExitCodeRow>& exit_codes() {
       {kExitFailure, "it failed; the message says why"},
       {kExitUsage, "the command line is wrong; nothing was asked of the server"},
       {kExitNotFound, "no such job, node or file"},
-      {kExitRefused, "refused: invalid job, not allowed, or not possible in this state"},
+      {kExitRefused,
+       "refused: invalid job or job file, not allowed, or not possible in this state"},
       {kExitUnavailable, "the server cannot be reached, or cannot answer now; try again later"},
       {kExitCancelled, "`run`, `watch`: the job was cancelled; others: interrupted by Ctrl-C"},
   };

@@ -68,11 +68,14 @@ int print_help(const std::vector<std::string>& names, const std::vector<Verb>& v
   return kExitOk;
 }
 
-int print_error(const Error& error, const std::string& who, const Console& console) {
+/// `asked`: whether a server had a say. RETURNS: the exit status.
+int print_error(const Error& error, const std::string& who, bool asked, const Console& console) {
   // Problems of a job file come as lines that begin with the file; they need no other head.
-  const bool located = !error.where.empty() && error.message.starts_with(error.where + ":");
+  const bool located = !error.where.empty() && !error.where.starts_with("-") &&
+                       error.message.starts_with(error.where + ":");
   console.hint((located ? "" : who + ": ") + error.message);
-  return exit_code_of(error);
+  const bool of_the_line = error.code == Code::kInvalidArgument && !located && !asked;
+  return of_the_line ? kExitUsage : exit_code_of(error);
 }
 
 int run_verb(const Verb& verb, Typed typed, const std::vector<Verb>& verbs,
@@ -96,7 +99,7 @@ int run_verb(const Verb& verb, Typed typed, const std::vector<Verb>& verbs,
                   around.variable};
   const Result<int> code = run(call);
   if (code.ok()) return *code;
-  return print_error(code.error(), who, console);
+  return print_error(code.error(), who, connection.is_used(), console);
 }
 
 }  // namespace

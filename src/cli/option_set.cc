@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 
 #include "base/text.h"
@@ -39,13 +38,6 @@ Error unexpected_word(const std::string& word, const std::vector<Option>& option
   const std::string near = name.size() > 2 ? nearest_word(name, option_words(options)) : "";
   return invalid_argument("unknown option '" + name + "'" +
                           (near.empty() ? "" : "; did you mean '" + near + "'?"));
-}
-
-bool same_but_for_case(const std::string& one, const std::string& other) {
-  return std::equal(one.begin(), one.end(), other.begin(), other.end(), [](char a, char b) {
-    return std::tolower(static_cast<unsigned char>(a)) ==
-           std::tolower(static_cast<unsigned char>(b));
-  });
 }
 
 /// RETURNS: the value as the verb knows it: of a choice its own spelling.
@@ -87,6 +79,12 @@ std::string library_names(const Option& option) {
 
 }  // namespace
 
+Option& Option::between(int64_t smallest, int64_t largest) {
+  low = smallest;
+  high = largest;
+  return *this;
+}
+
 std::string Option::long_name() const {
   if (positional) return value;
   return split(names, ',').back();
@@ -127,6 +125,15 @@ Option& OptionSet::bytes(const std::string& names, Bytes& target, const std::str
   add({names, "SIZE", help, ""});
   options_.back().set = [&target](const std::string& given) -> Done {
     target = TRY(read_bytes(given));
+    return done();
+  };
+  return options_.back();
+}
+
+Option& OptionSet::duration(const std::string& names, Duration& target, const std::string& help) {
+  add({names, "TIME", help, ""});
+  options_.back().set = [&target](const std::string& given) -> Done {
+    target = TRY(read_duration(given));
     return done();
   };
   return options_.back();

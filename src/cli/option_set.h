@@ -12,6 +12,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "base/time.h"
 
 namespace keiko::cli {
 
@@ -32,6 +33,9 @@ struct Option {
   int64_t high = INT64_MAX;
   std::function<Done(const std::string& value)> set;  ///< flags get "true" or "false"
 
+  /// A whole number from `smallest` to `largest`, both included.
+  Option& between(int64_t smallest, int64_t largest);
+
   std::string long_name() const;  ///< "--output", "ID" for a positional
 };
 
@@ -47,6 +51,8 @@ class OptionSet {
                   const std::string& help);
   /// With its unit: "4GiB".
   Option& bytes(const std::string& names, Bytes& target, const std::string& help);
+  /// With its unit: "1h30m".
+  Option& duration(const std::string& names, Duration& target, const std::string& help);
   Option& texts(const std::string& names, const std::string& value,
                 std::vector<std::string>& target, const std::string& help);
   /// Positionals are taken in the order they were added.

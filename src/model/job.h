@@ -29,7 +29,7 @@ bool is_final(JobStatus status);
 /// Machine-readable cause beside a job's status.
 enum class Reason : int {
   kNone = 0,
-  kWaitingForDevices = 1,   ///< fits an empty pool, not this one now
+  kWaitingForResources = 1,   ///< fits an empty pool, not this one now
   kBehindOthers = 2,        ///< an earlier or more important job waits for the same devices
   kHeld = 3,
   kBackingOff = 4,          ///< waits before a restart
@@ -45,7 +45,7 @@ enum class Reason : int {
   kStartFailed = 14,        ///< the program could not be started at all
   kNoNodes = 15,            ///< the pool is empty or nothing in it takes work
 };
-std::string to_text(Reason reason);  ///< "WaitingForDevices", as squeue's users read it
+std::string to_text(Reason reason);  ///< "WaitingForResources", as squeue's users read it
 
 /// JobSpec::restarts of who did not say: see allowed_restarts().
 inline constexpr int32_t kByKind = -1;

@@ -68,7 +68,7 @@ bool is_final(JobStatus status) {
 std::string to_text(Reason reason) {
   switch (reason) {
     case Reason::kNone: return "";
-    case Reason::kWaitingForDevices: return "WaitingForDevices";
+    case Reason::kWaitingForResources: return "WaitingForResources";
     case Reason::kBehindOthers: return "BehindOthers";
     case Reason::kHeld: return "Held";
     case Reason::kBackingOff: return "BackingOff";
@@ -104,6 +104,7 @@ std::string to_text(Cure cure) {
     case Cure::kRelease: return "release";
     case Cure::kTimePasses: return "time_passes";
     case Cure::kSmallerAsk: return "smaller_ask";
+    case Cure::kQuarantineEnded: return "quarantine_ended";
   }
   return "unknown";
 }

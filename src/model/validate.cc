@@ -60,6 +60,12 @@ Done check_host(const HostSpec& host) {
   return in_range("host.slots", static_cast<int64_t>(host.slots.size()), 0, 16'384);
 }
 
+/// Nodes may start workers anywhere. An empty path is one that was left out.
+Done is_absolute(const char* field, const std::string& path) {
+  if (path.empty() || path[0] == '/') return has_no_nul(field, path);
+  return bad_field(field, quote_text(path) + " is not an absolute path");
+}
+
 }  // namespace
 
 bool is_label(const std::string& text) {
@@ -84,9 +90,8 @@ Done validate(const JobSpec& spec) {
   for (const std::string& word : spec.command) TRY(has_no_nul("command", word));
   TRY(check_environment(spec.env));
   TRY(check_identities(spec));
-  if (!spec.workdir.empty() && spec.workdir[0] != '/') {
-    return bad_field("workdir", quote_text(spec.workdir) + " is not an absolute path");
-  }
+  TRY(is_absolute("workdir", spec.workdir));
+  TRY(is_absolute("checkpoint_dir", spec.checkpoint_dir));
   TRY(in_range("priority", spec.priority, -1000, 1000));
   TRY(in_range("workers", spec.workers, 1, kMaxWorkers));
   TRY(in_range("devices", spec.devices, 0, kMaxDevicesPerWorker));

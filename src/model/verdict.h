@@ -20,6 +20,7 @@ enum class Cure : int {
   kRelease = 3,
   kTimePasses = 4,
   kSmallerAsk = 5,
+  kQuarantineEnded = 6,
 };
 std::string to_text(Cure cure);
 

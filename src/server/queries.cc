@@ -37,7 +37,7 @@ template <class E, size_t kCount>
 Result<std::set<E>> parse_statuses(const google::protobuf::RepeatedPtrField<std::string>& words,
                                    const std::array<E, kCount>& known) {
   std::set<E> statuses;
-  for (const std::string& word : words) statuses.insert(TRY(parse_word(word, known, "statuses")));
+  for (const std::string& word : words) statuses.insert(TRY(parse_word(word, known, "status")));
   return statuses;
 }
 

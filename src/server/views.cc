@@ -25,7 +25,8 @@ void add_worker(const View& view, const JobState& job, const WorkerState& worker
   const cluster::NodeSight* sight = view.brain.sight_of(worker.place.node);
   if (sight == nullptr) return;
   const auto report = sight->workers.find(key);
-  if (report != sight->workers.end()) added.set_pid(report->second.pid);
+  if (report == sight->workers.end() || worker.status == WorkerStatus::kEnded) return;
+  if (report->second.pid > 0) added.set_pid(report->second.pid);
 }
 
 void set_places(const View& view, const JobState& job, v1::Job& out) {
@@ -134,6 +135,7 @@ v1::Node view_of(const View& view, const NodeState& node, Detail detail,
   out.set_version(node.spec.version);
   out.set_cordoned(node.cordoned);
   out.set_draining(node.draining);
+  out.set_duty_why(node.duty_why);
   out.set_lost(node.lost);
   set_proto(*out.mutable_joined_at(), node.joined_at);
   if (node.lost) set_proto(*out.mutable_lost_at(), node.lost_at);

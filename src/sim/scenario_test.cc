@@ -62,7 +62,7 @@ TEST(Scenarios, a_word_that_is_not_understood_names_its_line) {
 TEST(Scenarios, the_reason_of_a_job_that_waits_is_why_it_waits_as_clients_see_it) {
   const Scenario scenario = MUST(parse_scenario(
       "cluster nodes=1 devices=1\njob a run=5s\nat 1s submit a\nat 3s crash machine n1\n"
-      "at 30s expect a PENDING reason=WaitingForDevices\nend 31s\n"));
+      "at 30s expect a PENDING reason=WaitingForResources\nend 31s\n"));
   EXPECT_THAT(run_scenario(scenario).failures, testing::IsEmpty());
 }
 

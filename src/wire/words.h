@@ -16,15 +16,15 @@
 
 namespace keiko {
 
-/// RETURNS: the value whose to_text is `word`, or kInvalidArgument for `field` with the nearest
-/// word.
+/// RETURNS: the value whose to_text is `word`, in any case, or kInvalidArgument for `field` with
+/// the nearest word.
 template <class E, size_t kCount>
 Result<E> parse_word(std::string_view word, const std::array<E, kCount>& values,
                      const std::string& field) {
   std::vector<std::string> known;
   for (const E value : values) {
     known.push_back(to_text(value));
-    if (known.back() == word) return value;
+    if (same_but_for_case(known.back(), word)) return value;
   }
   const std::string near = nearest_word(word, known);
   return invalid_argument(field + ": " + quote_text(word) + " is not one of " + join(known, ", ") +

@@ -184,6 +184,8 @@ TEST(JobFile, an_impossible_shape_is_an_error) {
   EXPECT_THAT(complaints("command: [a]\nresources: {devices: 99999}\n"),
               HasSubstr("resources.devices: 99999 is out of range; it must be 0 to 1024"));
   EXPECT_THAT(complaints("command: [a]\nworkdir: here\n"), HasSubstr("not an absolute path"));
+  EXPECT_THAT(complaints("command: [a]\ncheckpoint_dir: here\n"),
+              HasSubstr("checkpoint_dir: \"here\" is not an absolute path"));
   EXPECT_THAT(complaints("command: [a]\nlog_limit: 1KiB\n"), HasSubstr("log_limit: 1024 is out"));
   EXPECT_THAT(complaints("command: [a]\nenv: {\"A=B\": 1}\n"), HasSubstr("not a variable name"));
 }

@@ -141,7 +141,8 @@ std::string node_page(const v1::Node& node, const Console& console) {
            console.paint(colour, printable(value)) + "\n";
   };
   field("Node", node.name() + "  " + node.id(), Colour::kBold);
-  field("Status", status_text(node), colour_of_status(node.status()));
+  field("Status", status_text(node) + (node.duty_why().empty() ? "" : " (" + node.duty_why() + ")"),
+        colour_of_status(node.status()));
   field("Heard", heard_text(node).empty() ? "" : heard_text(node) + " ago");
   field("Address", node.address());
   field("Agent", node.version() + (node.connected() ? ", connected" : ", not connected"));

@@ -79,7 +79,7 @@ v1::Job pending_job() {
   job.mutable_spec()->set_workers(16);
   job.mutable_spec()->set_devices(8);
   job.set_status("PENDING");
-  job.set_reason("WaitingForDevices");
+  job.set_reason("WaitingForResources");
   *job.mutable_submitted_at() = stamp(hours(3));
   return job;
 }
@@ -96,7 +96,7 @@ TEST(JobsTable, says_who_runs_where_and_who_waits_why) {
   EXPECT_EQ(table_text(jobs_table(both_jobs(), terminal.console.now()), {}, terminal.console),
             "JOB  NAME       USER   STATUS   WORKERS  DEVICES  AGE  NODES(REASON)\n"
             "j12  gpt-small  ada    RUNNING      2/2        2   5m  node1,node2\n"
-            "j7   big        grace  PENDING     0/16      128   3h  (WaitingForDevices)\n");
+            "j7   big        grace  PENDING     0/16      128   3h  (WaitingForResources)\n");
 }
 
 TEST(JobsTable, shows_more_when_wide_and_no_head_when_asked) {
@@ -106,7 +106,7 @@ TEST(JobsTable, shows_more_when_wide_and_no_head_when_asked) {
                  terminal.console),
       "j12  gpt-small  ada    RUNNING   2/2    2  5m  default  0  2  61%  step 1,200  node1,node2\n"
       "j7   big        grace  PENDING  0/16  128  3h  -        0  0    -           -  "
-      "(WaitingForDevices)\n");
+      "(WaitingForResources)\n");
 }
 
 TEST(JobsTable, keeps_to_the_width_of_a_terminal) {

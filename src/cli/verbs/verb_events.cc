@@ -26,8 +26,13 @@ std::string event_text(const v1::Event& event, const std::string& format, const 
 Result<int> events(const Given& given, Invocation& call) {
   v1::WatchEventsRequest request;
   request.set_follow(given.follow);
-  if (!given.job.empty()) request.set_job(TRY(call.connection.job_id(given.job)));
   Client* const client = TRY(call.connection.client());
+  if (!given.job.empty()) {
+    v1::GetJobRequest job;
+    job.set_job(TRY(call.connection.job_id(given.job)));
+    TRY(client->get_job(job));  // that there is none is no empty list
+    request.set_job(job.job());
+  }
   const auto print = [&](const v1::Event& event) {
     call.console.out(event_text(event, given.format, call.console));
     request.set_after(event.cursor());

@@ -100,7 +100,7 @@ Verb verb_jobs() {
     options.text("--queue", "NAME", given->queue, "only jobs of this queue");
     options.flag("-a,--all", given->all, "every job that the server knows");
     options.integer("--ended", "N", given->ended, "how many ended jobs to show; 20 if left out")
-        .low = 0;
+        .between(0, INT64_MAX);
     add_output_options(options, given->output);
     return [given](Invocation& call) -> Result<int> {
       Client* const client = TRY(call.connection.client());

@@ -196,8 +196,10 @@ Verb verb_logs() {
     options.texts("--rank", "R", given->ranks,
                   "only these ranks (3, 0,2 or 4-7); a single one without a prefix");
     options.integer("--attempt", "N", given->attempt,
-                    "of the N-th start; the current one if left out").low = 1;
-    options.integer("--tail", "N", given->tail, "only the last N lines of each stream").low = 0;
+                    "of the N-th start; the current one if left out")
+        .between(1, INT64_MAX);
+    options.integer("--tail", "N", given->tail, "only the last N lines of each stream")
+        .between(0, INT64_MAX);
     options.text("--since", "WHEN", given->since,
                  "only what came since: a span (10m) or a time in UTC (2026-12-02T07:06:53Z)");
     options.text("--grep", "REGEX", given->pattern, "only lines that match");

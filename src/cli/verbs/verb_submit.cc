@@ -6,6 +6,7 @@
 #include "cli/show/output.h"
 #include "cli/verbs.h"
 #include "cli/verbs/job_request.h"
+#include "wire/convert.h"
 
 namespace keiko::cli {
 namespace {
@@ -20,7 +21,9 @@ struct Given {
 Result<int> submit(const Given& given, Invocation& call) {
   const JobSpec spec = TRY(make_job(given.file, given.flags, call));
   if (given.dry_run) {
-    call.console.out(job_to_yaml(spec));
+    const bool json = given.format == "json";
+    call.console.out(json ? message_text(to_proto(spec), OutputChoice{given.format})
+                          : job_to_yaml(spec));
     return kExitOk;
   }
   Client* const client = TRY(call.connection.client());
@@ -55,7 +58,8 @@ Verb verb_submit() {
     file.required = false;
     file.completes = Completes::kFile;
     options.flag("--dry-run", given->dry_run,
-                 "check it and print the job as a file; submit nothing");
+                 "check it and print the job as a file, or with -o json as the server gets it; "
+                 "submit nothing");
     Option& format =
         options.text("-o,--output", "FORMAT", given->format, "how to print the answer");
     format.choices = {"name", "json", "yaml"};

@@ -51,8 +51,8 @@ std::string end_text(const WorkerEnd& end) {
   switch (end.cause) {
     case EndCause::kExited: return "exited with " + std::to_string(end.exit_code);
     case EndCause::kSignalled:
-      return (end.signal == kSigkill ? "was killed from outside (signal " : "died of (signal ") +
-             std::to_string(end.signal) + ")";
+      return (end.signal == kSigkill ? "was killed from outside by signal " : "died of signal ") +
+             std::to_string(end.signal);
     case EndCause::kStartFailed:
     case EndCause::kNodeFailed: return "could not be started";
     case EndCause::kOutOfMemory: return "ran out of memory";

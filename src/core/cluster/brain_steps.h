@@ -51,7 +51,7 @@ class BrainSteps {
   void carry_out(uint64_t request, const ActOnJob& act);
   void carry_out(uint64_t request, const ActOnNode& act);
   void carry_out(uint64_t request, const ChangeOptions& change);
-  void hold(uint64_t request, const JobState& target);
+  void hold(uint64_t request, const JobState& target, const std::string& why);
   void cancel(uint64_t request, const JobState& target, const std::string& why);
   void requeue(uint64_t request, const JobState& target, const std::string& why);
   void drain(NodeId node, const std::string& why);

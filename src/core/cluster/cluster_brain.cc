@@ -90,9 +90,19 @@ sched::PassInput pass_input(const State& state, const std::map<NodeId, NodeSight
   for (const auto& [id, sight] : sights) {
     const bool silent = sight.connection == 0 || now - sight.last_heard >= state.lease.slow_after;
     const bool leaves = sight.leaving != 0 && sight.leaving == sight.connection;
-    if (silent || leaves || sight.awaited) input.avoid.insert(id);
+    if (silent) {
+      input.avoid[id] = "node does not answer";
+    } else if (leaves) {
+      input.avoid[id] = "node's agent is stopping";
+    } else if (sight.awaited) {
+      input.avoid[id] = "node's hardware changed; it counts once the workers there have ended";
+    }
     for (const SubjectHealth& health : sight.health.subjects) {
-      if (health.quarantined) input.quarantined[id].insert(health.subject);
+      if (health.quarantined) {
+        input.quarantined[id].insert(health.subject);
+      } else {
+        input.doubts[id][health.subject] = {health.on_probation, health.lemon_millionths};
+      }
     }
   }
   return input;

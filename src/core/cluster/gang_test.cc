@@ -303,7 +303,11 @@ TEST_F(Budgets, a_node_that_is_stopped_on_purpose_is_nobodys_fault) {
   job_ = pool_.submit(spec);
   const int32_t attempt = job().attempt;
   end(0, EndCause::kNodeLeft);
+  const std::string left = pool_.node_of(job_, 0);
   end(1, EndCause::kStopped);
+  EXPECT_EQ(job().status, JobStatus::kPending) << "the other node alone is too small";
+  pool_.hello(left);
+  pool_.pass(seconds(1));
   EXPECT_EQ(job().attempt, attempt + 1) << to_text(job().status) << ": " << job().message;
   EXPECT_EQ(job().infra_faults + job().user_faults, 0);
   EXPECT_TRUE(job().excluded.empty());

@@ -27,12 +27,12 @@ void BrainSteps::carry_out(uint64_t request, const ActOnJob& act) {
   switch (act.action) {
     case JobAction::kCancel: return cancel(request, *target, act.why);
     case JobAction::kRequeue: return requeue(request, *target, act.why);
-    case JobAction::kHold: return hold(request, *target);
+    case JobAction::kHold: return hold(request, *target, act.why);
     case JobAction::kRelease:
       if (!target->held) {
         return reply(request, failed_precondition(is_text(*target) + " and not held"));
       }
-      commit(JobReleased{act.job});
+      commit(JobReleased{act.job, act.why});
       brain_.schedule_wanted_ = true;
       return reply(request, act.job, to_text(act.job) + " is released");
   }
@@ -40,14 +40,14 @@ void BrainSteps::carry_out(uint64_t request, const ActOnJob& act) {
 }
 
 // A job on its way back to the line may be held as well: it stays out of it once it has stopped.
-void BrainSteps::hold(uint64_t request, const JobState& target) {
+void BrainSteps::hold(uint64_t request, const JobState& target, const std::string& why) {
   if (is_placed(target.status) && target.intent != StopIntent::kRequeue) {
     return reply(request,
                  failed_precondition(is_text(target) +
                                      "; only a job that waits can be held: `keiko requeue " +
                                      to_text(target.id) + "` first"));
   }
-  if (!target.held) commit(JobHeld{target.id});
+  if (!target.held) commit(JobHeld{target.id, why});
   reply(request, target.id, to_text(target.id) + " is held");
 }
 
@@ -90,7 +90,8 @@ void BrainSteps::carry_out(uint64_t request, const ActOnNode& act) {
   if (act.action == NodeAction::kForget) return forget(request, found->second, act.why);
   const bool cordon = act.action != NodeAction::kUncordon;
   const bool draining = act.action == NodeAction::kDrain;
-  if (found->second.cordoned != cordon || found->second.draining != draining) {
+  const bool says_why = !act.why.empty() && found->second.duty_why != act.why;
+  if (found->second.cordoned != cordon || found->second.draining != draining || says_why) {
     commit(NodeDuty{act.node, cordon, draining, act.why});
   }
   if (draining) drain(act.node, act.why);

@@ -114,6 +114,8 @@ TEST(Hello, with_other_hardware_counts_once_no_worker_is_placed_there) {
   EXPECT_EQ(pool.state().nodes.at(pool.agent("a").node).spec.devices.size(), 2u);
   const JobId waits = pool.submit(job_spec(1, 1));
   EXPECT_EQ(pool.job(waits).status, JobStatus::kPending) << "no new work on hardware that is gone";
+  EXPECT_EQ(pool.brain().explain(waits, pool.now()).clauses.at(0).name,
+            "node's hardware changed; it counts once the workers there have ended");
   pool.ends("a", pool.key(job, 0), EndCause::kExited, 0);
   EXPECT_EQ(pool.state().nodes.at(pool.agent("a").node).spec.devices.size(), 1u);
   EXPECT_EQ(pool.job(waits).status, JobStatus::kStarting);

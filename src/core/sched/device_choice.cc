@@ -87,6 +87,15 @@ std::vector<int32_t> grow_from(const LinkMatrix& links, const std::vector<int32_
   return chosen;
 }
 
+int64_t lemons_of(const Slot& slot, const std::vector<int32_t>& devices) {
+  int64_t sum = 0;
+  if (slot.doubts.empty()) return sum;
+  for (const int32_t device : devices) {
+    sum += slot.doubts[static_cast<size_t>(device)].lemon_millionths;
+  }
+  return sum;
+}
+
 }  // namespace
 
 std::vector<int32_t> choose_devices(const Slot& slot, const Shape& shape, const std::string& kind,
@@ -94,7 +103,7 @@ std::vector<int32_t> choose_devices(const Slot& slot, const Shape& shape, const 
   const NodeSpec& node = slot.node->spec;
   std::vector<int32_t> free;
   for (size_t i = 0; i < node.devices.size(); ++i) {
-    if (!slot.taken[i] && device_matches(node.devices[i], shape, kind)) {
+    if (may_take(slot, i, shape, kind)) {
       free.push_back(static_cast<int32_t>(i));
     }
   }
@@ -106,11 +115,11 @@ std::vector<int32_t> choose_devices(const Slot& slot, const Shape& shape, const 
   }
   const LinkMatrix links(node);
   std::vector<int32_t> best;
-  int64_t best_score = 0;
+  std::pair<int64_t, int64_t> best_score;
   for (const int32_t start : free) {
     std::vector<int32_t> chosen = grow_from(links, free, start, wanted);
     std::sort(chosen.begin(), chosen.end());
-    const int64_t score = set_score(links, free, chosen);
+    const std::pair score{set_score(links, free, chosen), -lemons_of(slot, chosen)};
     if (best.empty() || score > best_score) {
       best = std::move(chosen);
       best_score = score;

@@ -7,6 +7,20 @@
 namespace keiko::sched {
 namespace {
 
+/// Whether a device in quarantine is of the kind that the shape wants.
+bool has_ill_device(const PoolView& pool, const Shape& shape) {
+  const auto is_wanted = [&](const Device& device) {
+    const std::string& kind = shape.device_kind.empty() ? device.kind : shape.device_kind;
+    return shape.devices > 0 && device_matches(device, shape, kind);
+  };
+  for (const Slot& slot : pool.slots()) {
+    for (size_t i = 0; i < slot.quarantined.size(); ++i) {
+      if (slot.quarantined[i] && is_wanted(slot.node->spec.devices[i])) return true;
+    }
+  }
+  return false;
+}
+
 /// What would help this job on this pool, rather than what helps jobs in general.
 void name_cures(const PoolView& pool, const JobState& job, const Shape& shape, Verdict& verdict) {
   PoolView serving = pool;
@@ -17,15 +31,16 @@ void name_cures(const PoolView& pool, const JobState& job, const Shape& shape, V
   PoolView absent = pool;
   std::erase_if(absent.slots(), [](const Slot& slot) {
     const NodeState& node = *slot.node;
-    return !node.lost && !node.draining && !node.cordoned && !slot.avoided && !slot.ill;
+    return !node.lost && !node.draining && !node.cordoned && slot.avoided.empty() && !slot.ill;
   });
   const bool lacks_some = room_for(absent, shape, job.spec.one_node, true).workers > 0;
 
   verdict.cured_by.clear();
   if (could_hold) verdict.cured_by.push_back(Cure::kDevicesFreed);
+  if (has_ill_device(pool, shape)) verdict.cured_by.push_back(Cure::kQuarantineEnded);
   if (lacks_some) verdict.cured_by.push_back(Cure::kNodeReturned);
   verdict.cured_by.push_back(Cure::kNodeJoined);
-  if (verdict.reason == Reason::kWaitingForDevices) verdict.cured_by.push_back(Cure::kSmallerAsk);
+  if (verdict.reason == Reason::kWaitingForResources) verdict.cured_by.push_back(Cure::kSmallerAsk);
   if (!could_hold) {
     verdict.sentence += "; the nodes that take work now could not hold it even if they were empty";
   }
@@ -53,7 +68,7 @@ Verdict explain(const State& state, JobId id, const PassInput& input) {
       verdict = {Fit::kFits, Reason::kNone, "it fits and starts with the next pass", {}, {}};
     }
   }
-  if (verdict.reason == Reason::kWaitingForDevices || verdict.reason == Reason::kBehindOthers) {
+  if (verdict.reason == Reason::kWaitingForResources || verdict.reason == Reason::kBehindOthers) {
     name_cures(pool, job, shape, verdict);
   }
   int64_t ahead = 0;

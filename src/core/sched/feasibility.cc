@@ -108,7 +108,7 @@ Verdict feasibility(const State& state, const JobSpec& spec) {
   if (room_for(pool, shape, spec.one_node, true).workers >= spec.workers) return {};
   Verdict verdict;
   verdict.fit = Fit::kNever;
-  verdict.reason = Reason::kWaitingForDevices;
+  verdict.reason = Reason::kWaitingForResources;
   const std::string nearest = nearest_fit(pool, spec);
   verdict.sentence = "no node set of this pool (" + pool_text(state) + ") can ever hold " +
                      ask_text(spec) + "; nearest fit: " +

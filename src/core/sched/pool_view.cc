@@ -6,7 +6,7 @@ namespace keiko::sched {
 
 Shape shape_of(const JobSpec& spec, const std::set<NodeId>& excluded) {
   return {spec.devices,   spec.device_kind, spec.device_memory, spec.cpu_milli,
-          spec.memory,    spec.node_labels, excluded};
+          spec.memory,    spec.node_labels, excluded,           false};
 }
 
 namespace {
@@ -23,6 +23,25 @@ void keep_off(const std::set<HealthSubject>& subjects, Slot& slot) {
   }
 }
 
+/// RETURNS: whether any of it is on probation.
+bool take_note(const std::map<HealthSubject, Doubt>& doubts, Slot& slot) {
+  bool probation = false;
+  const std::vector<Device>& devices = slot.node->spec.devices;
+  const auto doubt_of = [&](const HealthSubject& subject) {
+    const auto found = doubts.find(subject);
+    const Doubt doubt = found == doubts.end() ? Doubt{} : found->second;
+    slot.lemon_millionths += doubt.lemon_millionths;
+    probation = probation || doubt.on_probation;
+    return doubt;
+  };
+  slot.on_probation = doubt_of(HealthSubject{}).on_probation;
+  slot.doubts.resize(devices.size());
+  for (size_t i = 0; i < devices.size(); ++i) {
+    slot.doubts[i] = doubt_of({"", HealthSubjectKind::kDevice, devices[i].uuid});
+  }
+  return probation;
+}
+
 }  // namespace
 
 PoolView::PoolView(const State& state, const PassInput& input) {
@@ -36,17 +55,28 @@ PoolView::PoolView(const State& state, const PassInput& input) {
     if (const auto found = input.quarantined.find(id); found != input.quarantined.end()) {
       keep_off(found->second, slot);
     }
+    if (const auto found = input.doubts.find(id); found != input.doubts.end()) {
+      has_probation_ = take_note(found->second, slot) || has_probation_;
+    }
     slot.free_devices =
         static_cast<int32_t>(std::count(slot.taken.begin(), slot.taken.end(), false));
     slot.free_cpu_milli = node.spec.cpu_milli - node.cpu_taken_milli;
     slot.free_memory = node.spec.memory - node.memory_taken;
-    slot.avoided = input.avoid.contains(id);
+    if (const auto found = input.avoid.find(id); found != input.avoid.end()) {
+      slot.avoided = found->second;
+    }
     for (const Device& device : node.spec.devices) kinds_.insert(device.kind);
   }
 }
 
 bool device_matches(const Device& device, const Shape& shape, const std::string& kind) {
   return device.kind == kind && device.memory >= shape.device_memory;
+}
+
+bool may_take(const Slot& slot, size_t device, const Shape& shape, const std::string& kind) {
+  if (slot.taken[device]) return false;
+  if (shape.careful && !slot.doubts.empty() && slot.doubts[device].on_probation) return false;
+  return device_matches(slot.node->spec.devices[device], shape, kind);
 }
 
 namespace {
@@ -69,9 +99,11 @@ int32_t capacity_when_empty(const Slot& slot, const Shape& shape, const std::str
   if (shape.cpu_milli > 0) fits = std::min(fits, node.cpu_milli / shape.cpu_milli);
   if (shape.memory.count > 0) fits = std::min(fits, node.memory.count / shape.memory.count);
   if (shape.devices > 0) {
-    const auto matching = std::count_if(
-        node.devices.begin(), node.devices.end(),
-        [&](const Device& device) { return device_matches(device, shape, kind); });
+    int64_t matching = 0;
+    for (size_t i = 0; i < node.devices.size(); ++i) {
+      const bool ill = !slot.quarantined.empty() && slot.quarantined[i];
+      if (!ill && device_matches(node.devices[i], shape, kind)) ++matching;
+    }
     fits = std::min<int64_t>(fits, matching / shape.devices);
   }
   return static_cast<int32_t>(fits);
@@ -84,8 +116,9 @@ std::string node_refusal(const Slot& slot, const Shape& shape) {
   if (node.lost) return "node is LOST";
   if (node.draining) return "node is DRAINING";
   if (node.cordoned) return "node is CORDONED";
-  if (slot.avoided) return "node does not answer";
+  if (!slot.avoided.empty()) return slot.avoided;
   if (slot.ill) return "node is in quarantine";
+  if (shape.careful && slot.on_probation) return "node is on probation";
   if (shape.excluded.contains(node.id)) return "suspect of the last fault";
   return {};
 }
@@ -101,7 +134,7 @@ int32_t PoolView::capacity(size_t index, const Shape& shape, const std::string& 
     int64_t matching = 0;
     const std::vector<Device>& devices = slot.node->spec.devices;
     for (size_t i = 0; i < devices.size(); ++i) {
-      if (!slot.taken[i] && device_matches(devices[i], shape, kind)) ++matching;
+      if (may_take(slot, i, shape, kind)) ++matching;
     }
     fits = std::min(fits, matching / shape.devices);
   }

@@ -22,6 +22,8 @@ struct Shape {
   Bytes memory;
   std::map<std::string, std::string> labels;
   std::set<NodeId> excluded;
+  /// Keeps off what is on probation. The placement sets it, and tries again without it.
+  bool careful = false;
 
   friend auto operator<=>(const Shape&, const Shape&) = default;
 };
@@ -34,9 +36,12 @@ struct Slot {
   int32_t free_devices = 0;
   int64_t free_cpu_milli = 0;
   Bytes free_memory;
-  bool avoided = false;         ///< PassInput::avoid
+  std::string avoided;          ///< by PassInput::avoid and why; empty if it is not
   bool ill = false;             ///< the node itself is in quarantine
   std::vector<bool> quarantined;  ///< by device index; such a device counts as taken
+  bool on_probation = false;      ///< the node itself
+  std::vector<Doubt> doubts;      ///< by device index; empty if there is none
+  int64_t lemon_millionths = 0;   ///< of the node and all of its devices
   bool reserved = false;        ///< kept for a blocked job ahead of the one being placed
   uint32_t version = 0;         ///< grows when capacity changes
 };
@@ -61,6 +66,9 @@ class PoolView {
   /// for a shape without devices.
   std::vector<std::string> kinds_for(const Shape& shape) const;
 
+  /// Whether anything at all is on probation.
+  bool has_probation() const { return has_probation_; }
+
  private:
   struct Known {
     std::vector<int32_t> capacity;
@@ -68,14 +76,18 @@ class PoolView {
   };
   std::vector<Slot> slots_;
   std::set<std::string> kinds_;
+  bool has_probation_ = false;
   std::map<std::pair<Shape, std::string>, Known> known_;
 };
 
 /// RETURNS: whether a device satisfies the shape and is of `kind`.
 bool device_matches(const Device& device, const Shape& shape, const std::string& kind);
 
+/// RETURNS: whether the device is free, matches, and may be given to the shape.
+bool may_take(const Slot& slot, size_t device, const Shape& shape, const std::string& kind);
+
 /// RETURNS: how many workers of the shape, on devices of `kind` alone, the node could hold if
-/// nothing ran on it and it took work; 0 if it lacks a label.
+/// nothing ran on it and it took work; 0 if it lacks a label. What is in quarantine holds none.
 int32_t capacity_when_empty(const Slot& slot, const Shape& shape, const std::string& kind);
 
 /// RETURNS: the name of the first clause that the node fails by its nature or duty, empty if it

@@ -142,7 +142,7 @@ Verdict not_now(const PoolView& pool, const JobState& job, const Shape& shape) {
     verdict.cured_by = {Cure::kDevicesFreed, Cure::kNodeJoined, Cure::kNodeReturned};
     return verdict;
   }
-  verdict.reason = Reason::kWaitingForDevices;
+  verdict.reason = Reason::kWaitingForResources;
   verdict.sentence = "needs " + ask_text(job.spec) + "; " + std::to_string(room.workers) +
                      " of its " + std::to_string(job.spec.workers) + " would fit now";
   verdict.cured_by = {Cure::kDevicesFreed, Cure::kNodeJoined, Cure::kNodeReturned,

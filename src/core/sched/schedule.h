@@ -15,14 +15,21 @@
 
 namespace keiko::sched {
 
+/// What takes work, but is trusted less than others.
+struct Doubt {
+  bool on_probation = false;     ///< back from quarantine not long ago
+  int64_t lemon_millionths = 0;  ///< incidents, decayed
+};
+
 /// What a pass must know beside the durable state.
 struct PassInput {
   Time now;
   /// Nodes that take no work at present though nothing durable says so (SLOW, UNREACHABLE, no
-  /// connection).
-  std::set<NodeId> avoid;
+  /// connection), with what `why` says of them: "node does not answer".
+  std::map<NodeId, std::string> avoid;
   /// What takes no new work as its node's agent says: devices by UUID, or the node itself.
   std::map<NodeId, std::set<HealthSubject>> quarantined;
+  std::map<NodeId, std::map<HealthSubject, Doubt>> doubts;
 };
 
 /// One job to start: every rank placed.

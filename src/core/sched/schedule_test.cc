@@ -35,7 +35,7 @@ TEST(GangPlacement, places_all_members_or_none) {
   const Plan none = schedule(short_of_one, {});
   EXPECT_TRUE(none.starts.empty());
   EXPECT_EQ(none.verdicts.at(waits).fit, Fit::kNotNow);
-  EXPECT_EQ(none.verdicts.at(waits).reason, Reason::kWaitingForDevices);
+  EXPECT_EQ(none.verdicts.at(waits).reason, Reason::kWaitingForResources);
   EXPECT_NE(none.verdicts.at(waits).sentence.find("7 of its 8"), std::string::npos);
 }
 
@@ -147,7 +147,7 @@ TEST(Duty, lost_cordoned_draining_and_silent_nodes_take_no_work) {
   const NodeId silent = add_node(state, "silent", 1).id;
   const JobId job = add_job(state, 1, 1).id;
   PassInput input;
-  input.avoid = {silent};
+  input.avoid = {{silent, "node does not answer"}};
   const Plan plan = schedule(state, input);
   EXPECT_TRUE(plan.starts.empty());
   EXPECT_EQ(plan.verdicts.at(job).clauses.size(), 4u);

@@ -14,6 +14,7 @@ void go_back_to_the_line(JobState& job, const AttemptEnded& event) {
 void end_for_good(JobState& job, Time at, const AttemptEnded& event) {
   job.ended_at = at;
   job.held = false;
+  job.held_why.clear();
   job.exit_code = event.exit_code;
   if (event.outcome == AttemptOutcome::kCompleted) job.status = JobStatus::kCompleted;
   if (event.outcome == AttemptOutcome::kFailed) job.status = JobStatus::kFailed;
@@ -44,7 +45,7 @@ Done apply_body(State& state, Time at, const AttemptEnded& event) {
   job->message = event.why;
   if (job->status == JobStatus::kSuspended) {
     job->reason = Reason::kHeld;
-    job->message = held_text(job->id);
+    job->message = held_text(*job);
   }
   add_timeline(*job, at, to_text(event.outcome), event.why);
   if (!is_final(job->status)) job->workers.clear();

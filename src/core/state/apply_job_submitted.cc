@@ -16,7 +16,7 @@ Done apply_body(State& state, Time at, const JobSubmitted& event) {
   job.spec = event.spec;
   job.token = event.token;
   job.submitted_at = at;
-  job.reason = Reason::kWaitingForDevices;
+  job.reason = Reason::kWaitingForResources;
   job.message = "waits for the next scheduling pass";
   if (!event.token.empty()) state.job_by_token[event.token] = event.job;
   add_timeline(job, at, "submitted",

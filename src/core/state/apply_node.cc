@@ -51,6 +51,7 @@ Done apply_body(State& state, Time /*at*/, const NodeDuty& event) {
   if (node->forgotten) return misfit(event.kName, node->spec.name + " is forgotten");
   node->cordoned = event.cordoned;
   node->draining = event.draining;
+  node->duty_why = event.cordoned || event.draining ? event.why : "";
   return done();
 }
 
@@ -61,6 +62,7 @@ Done apply_body(State& state, Time /*at*/, const NodeForgotten& event) {
   node->forgotten = true;
   node->cordoned = false;
   node->draining = false;
+  node->duty_why.clear();
   node->spec.devices.clear();
   node->spec.links.clear();
   node->device_taken.clear();

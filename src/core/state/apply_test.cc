@@ -159,28 +159,40 @@ TEST_F(JobLineLaw, submits_in_order_and_once_per_token) {
 
 TEST_F(JobLineLaw, holds_releases_and_cancels_what_waits) {
   const JobId job = tables_.add_job(job_spec(1, 0));
-  EXPECT_REFUSED(tables_, tables_.apply(JobReleased{job}), "not held");
-  ASSERT_TRUE(tables_.apply(JobHeld{job}).ok());
+  EXPECT_REFUSED(tables_, tables_.apply(JobReleased{job, ""}), "not held");
+  ASSERT_TRUE(tables_.apply(JobHeld{job, ""}).ok());
   EXPECT_EQ(tables_.job(job).status, JobStatus::kSuspended);
   EXPECT_EQ(tables_.job(job).reason, Reason::kHeld);
   EXPECT_TRUE(tables_.state.pending.empty());
   EXPECT_REFUSED(tables_, tables_.place(job, {{0, a_, {}}}), "does not wait");
-  ASSERT_TRUE(tables_.apply(JobReleased{job}).ok());
+  ASSERT_TRUE(tables_.apply(JobReleased{job, ""}).ok());
   EXPECT_TRUE(tables_.state.pending.contains(job));
-  ASSERT_TRUE(tables_.apply(JobHeld{job}).ok());
+  ASSERT_TRUE(tables_.apply(JobHeld{job, ""}).ok());
   ASSERT_TRUE(tables_.apply(JobCancelled{job, "enough"}).ok());
   EXPECT_EQ(tables_.job(job).status, JobStatus::kCancelled);
   EXPECT_EQ(tables_.job(job).exit_code, 130) << "as of one that was cancelled while it ran";
   EXPECT_EQ(tables_.job(job).ended_at, tables_.now);
   EXPECT_REFUSED(tables_, tables_.apply(JobCancelled{job, ""}), "is CANCELLED");
-  EXPECT_REFUSED(tables_, tables_.apply(JobHeld{job}), "is CANCELLED");
+  EXPECT_REFUSED(tables_, tables_.apply(JobHeld{job, ""}), "is CANCELLED");
+}
+
+TEST_F(JobLineLaw, tells_why_a_job_is_held_until_it_is_released) {
+  const JobId job = tables_.add_job(job_spec(1, 0));
+  ASSERT_TRUE(tables_.apply(JobHeld{job, "wrong data"}).ok());
+  EXPECT_EQ(tables_.job(job).message,
+            "held: wrong data; `keiko release " + to_text(job) + "` lets it run");
+  EXPECT_EQ(tables_.job(job).timeline.back().text, "held: wrong data");
+  ASSERT_TRUE(tables_.apply(JobReleased{job, "data mended"}).ok());
+  EXPECT_EQ(tables_.job(job).timeline.back().text, "released: data mended");
+  ASSERT_TRUE(tables_.apply(JobHeld{job, ""}).ok());
+  EXPECT_EQ(tables_.job(job).message, "held; `keiko release " + to_text(job) + "` lets it run");
 }
 
 TEST_F(JobLineLaw, keeps_the_first_and_the_last_entries_of_a_long_timeline) {
   const JobId job = tables_.add_job(job_spec(1, 0));
   for (int i = 0; i < 100; ++i) {
-    ASSERT_TRUE(tables_.apply(JobHeld{job}).ok());
-    ASSERT_TRUE(tables_.apply(JobReleased{job}).ok());
+    ASSERT_TRUE(tables_.apply(JobHeld{job, ""}).ok());
+    ASSERT_TRUE(tables_.apply(JobReleased{job, ""}).ok());
   }
   const auto& timeline = tables_.job(job).timeline;
   EXPECT_EQ(timeline.size(), kMaxTimeline);
@@ -296,13 +308,13 @@ TEST_F(AttemptEndedLaw, sends_a_retry_back_to_the_line_with_its_back_off_and_sus
 TEST_F(AttemptEndedLaw, leaves_a_job_that_was_held_while_it_stopped_out_of_the_line) {
   const JobId job = tables_.add_job(job_spec(1, 0));
   ASSERT_TRUE(tables_.place(job, {{0, a_, {}}}).ok());
-  ASSERT_TRUE(tables_.apply(JobHeld{job}).ok());
+  ASSERT_TRUE(tables_.apply(JobHeld{job, ""}).ok());
   EXPECT_EQ(tables_.job(job).status, JobStatus::kStarting);
   ASSERT_TRUE(tables_.end(job, 0, EndCause::kStopped).ok());
   ASSERT_TRUE(tables_.conclude(job, AttemptOutcome::kRequeued).ok());
   EXPECT_EQ(tables_.job(job).status, JobStatus::kSuspended);
   EXPECT_EQ(tables_.job(job).reason, Reason::kHeld) << "not what ended the attempt";
-  EXPECT_EQ(tables_.job(job).message, held_text(job));
+  EXPECT_EQ(tables_.job(job).message, held_text(tables_.job(job)));
   EXPECT_TRUE(tables_.state.pending.empty());
 }
 
@@ -366,6 +378,9 @@ TEST_F(NodeLaw, is_lost_only_when_it_holds_nothing_and_found_again_by_joining) {
   ASSERT_TRUE(tables_.apply(NodeJoined{a_, node_spec("a", 2)}).ok());
   EXPECT_FALSE(tables_.node(a_).lost);
   EXPECT_TRUE(tables_.node(a_).cordoned) << "duty outlives a loss";
+  EXPECT_EQ(tables_.node(a_).duty_why, "broken fan");
+  ASSERT_TRUE(tables_.apply(NodeDuty{a_, false, false, "new fan"}).ok());
+  EXPECT_EQ(tables_.node(a_).duty_why, "") << "nothing is left to explain";
 }
 
 TEST_F(NodeLaw, is_forgotten_only_when_lost_and_is_new_when_it_joins_after_all) {

@@ -21,7 +21,7 @@ void rebuild_derived(State& state);
 bool is_placed(JobStatus status);
 
 /// What a suspended job says of itself.
-std::string held_text(JobId job);
+std::string held_text(const JobState& job);
 
 /// Adds an entry to the job's timeline and drops the oldest beyond the cap.
 void add_timeline(JobState& job, Time at, const std::string& what, std::string text);

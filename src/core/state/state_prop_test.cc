@@ -118,8 +118,8 @@ class HistoryDraw {
     const JobId job = some_job();
     switch (prng_.below(4)) {
       case 0: return JobCancelled{job, "drawn"};
-      case 1: return JobHeld{job};
-      case 2: return JobReleased{job};
+      case 1: return JobHeld{job, "drawn"};
+      case 2: return JobReleased{job, ""};
       default:
         return JobStopping{job, attempt(), static_cast<StopIntent>(prng_.below(6)), Reason::kNone,
                            ""};

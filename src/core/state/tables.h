@@ -91,6 +91,7 @@ struct JobState {
   Time ended_at;                  ///< when final
   int32_t exit_code = 0;          ///< when final; 128 + signal after a signal
   std::vector<TimelineEntry> timeline;
+  std::string held_why;           ///< who holds a job may say why
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "id", s.id);
@@ -116,6 +117,7 @@ struct JobState {
     v(21, "ended_at", s.ended_at);
     v(22, "exit_code", s.exit_code);
     v(23, "timeline", s.timeline);
+    v(24, "held_why", s.held_why);
   }
   friend bool operator==(const JobState&, const JobState&) = default;
 };
@@ -131,6 +133,7 @@ struct NodeState {
   /// An operator said that a lost node will not return. Kept, since ended workers name it, without
   /// devices and shown nowhere. Cleared when it joins again.
   bool forgotten = false;
+  std::string duty_why;           ///< of its cordon or drain; empty if nobody said
   // Follow from the jobs' placements; kept by apply() and checked by check_state().
   std::vector<bool> device_taken; ///< by device index
   int64_t cpu_taken_milli = 0;
@@ -146,6 +149,7 @@ struct NodeState {
     v(6, "joined_at", s.joined_at);
     v(7, "lost_at", s.lost_at);
     v(8, "forgotten", s.forgotten);
+    v(9, "duty_why", s.duty_why);
   }
 };
 

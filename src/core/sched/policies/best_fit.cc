@@ -1,9 +1,10 @@
 // Place: a gang on as few nodes as can hold it, on the tightest of those that can; all or none.
 //
 // While workers remain: if a node can hold all of them, the one that keeps the least capacity
-// afterwards is taken (ties: the stronger links, then the lower id); else the node that holds the
-// most. Few nodes first, because every node that a gang touches is another thing that can fail and
-// another hop for its collectives; tightest next, because what is left whole serves larger gangs.
+// afterwards is taken (ties: the stronger links, then fewer incidents in its past, then the lower
+// id); else the node that holds the most. Few nodes first, because every node that a gang touches
+// is another thing that can fail and another hop for its collectives; tightest next, because what
+// is left whole serves larger gangs.
 #include <algorithm>
 #include <tuple>
 
@@ -72,7 +73,10 @@ class Gang {
       if (capacity[i] > capacity[largest]) largest = i;
       if (capacity[i] < remaining) continue;
       const int64_t left = left_over(pool_.slots()[i], shape_, remaining);
-      if (tightest == capacity.size() || left < least) {
+      const bool sounder =
+          tightest < capacity.size() && left == least &&
+          pool_.slots()[i].lemon_millionths < pool_.slots()[tightest].lemon_millionths;
+      if (tightest == capacity.size() || left < least || sounder) {
         tightest = i;
         least = left;
       }
@@ -82,20 +86,21 @@ class Gang {
                                           : best_linked(capacity, remaining, tightest, least);
   }
 
-  size_t best_linked(const std::vector<int32_t>& capacity, int32_t remaining, size_t first,
+  size_t best_linked(const std::vector<int32_t>& capacity, int32_t remaining, size_t sound,
                      int64_t least) const {
-    size_t best = first;
-    int64_t best_strength = -1;
+    size_t best = sound;
+    std::pair<int64_t, int64_t> best_score{-1, 0};
     int looked = 0;
-    for (size_t i = first; i < capacity.size() && looked < kLinkCandidates; ++i) {
+    for (size_t i = 0; i < capacity.size() && looked < kLinkCandidates; ++i) {
       const Slot& slot = pool_.slots()[i];
       if (capacity[i] < remaining || left_over(slot, shape_, remaining) != least) continue;
       ++looked;
       const int64_t strength = mean_link_strength(
           slot.node->spec, choose_devices(slot, shape_, kind_, remaining * shape_.devices));
-      if (strength > best_strength) {
+      const std::pair score{strength, -slot.lemon_millionths};
+      if (score > best_score) {
         best = i;
-        best_strength = strength;
+        best_score = score;
       }
     }
     return best;
@@ -133,17 +138,31 @@ std::string why_there(const PoolView& pool, const std::vector<Share>& shares, co
   return text;
 }
 
+/// Work by which a node or device on probation may prove itself: short, or less urgent than most.
+bool may_be_lost(const JobSpec& spec) {
+  const bool is_short = spec.time_limit > Duration{} && spec.time_limit <= hours(1);
+  return is_short || spec.priority < 0;
+}
+
+std::optional<JobPlan> place_as(PoolView& pool, const JobState& job, const Shape& shape) {
+  for (const std::string& kind : pool.kinds_for(shape)) {
+    std::vector<Share> shares;
+    if (!Gang(pool, shape, kind).place(job.spec.workers, job.spec.one_node, shares)) continue;
+    return JobPlan{job.id, placements_of(pool, shares, shape.devices),
+                   why_there(pool, shares, shape)};
+  }
+  return std::nullopt;
+}
+
 class BestFitPolicy final : public PlacePolicy {
  public:
   std::optional<JobPlan> place(PoolView& pool, const JobState& job) const override {
-    const Shape shape = shape_of(job.spec, job.excluded);
-    for (const std::string& kind : pool.kinds_for(shape)) {
-      std::vector<Share> shares;
-      if (!Gang(pool, shape, kind).place(job.spec.workers, job.spec.one_node, shares)) continue;
-      return JobPlan{job.id, placements_of(pool, shares, shape.devices),
-                     why_there(pool, shares, shape)};
-    }
-    return std::nullopt;
+    Shape shape = shape_of(job.spec, job.excluded);
+    shape.careful = pool.has_probation() && !may_be_lost(job.spec);
+    std::optional<JobPlan> plan = place_as(pool, job, shape);
+    if (plan || !shape.careful) return plan;
+    shape.careful = false;  // better there than in line
+    return place_as(pool, job, shape);
   }
 
   // Keeps the nodes that need the fewest further workers to end: most free first. What is kept can

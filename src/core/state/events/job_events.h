@@ -136,14 +136,22 @@ struct JobHeld {
   static constexpr uint32_t kKind = 10;
   static constexpr const char* kName = "job_held";
   JobId job;
-  template <class S, class V> static void fields(S& s, V&& v) { v(1, "job", s.job); }
+  std::string why;
+  template <class S, class V> static void fields(S& s, V&& v) {
+    v(1, "job", s.job);
+    v(2, "why", s.why);
+  }
 };
 
 struct JobReleased {
   static constexpr uint32_t kKind = 11;
   static constexpr const char* kName = "job_released";
   JobId job;
-  template <class S, class V> static void fields(S& s, V&& v) { v(1, "job", s.job); }
+  std::string why;
+  template <class S, class V> static void fields(S& s, V&& v) {
+    v(1, "job", s.job);
+    v(2, "why", s.why);
+  }
 };
 
 struct CheckpointCommitted {
