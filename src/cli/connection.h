@@ -39,6 +39,9 @@ class Connection {
   /// RETURNS: the client, made at the first call. Nothing is dialled before its first call.
   Result<Client*> client();
 
+  /// RETURNS: whom client() dials.
+  Result<std::string> address() const { return server_address(choice_, variable_); }
+
   /// RETURNS: the id ("j12") of the job that `text` names: an id, a number, or the name of one job
   /// that has not ended, or else of exactly one that has. kNotFound; kInvalidArgument if several
   /// fit.

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "ports/worker_door.h"
+#include "ports/attach/worker_door.h"
 
 namespace keiko {
 
