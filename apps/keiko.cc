@@ -17,7 +17,7 @@ int main(int argc, char** argv) {
   using namespace keiko;
   return cli::main_cli(argc, argv,
                        {up::up_verb(), apps::server_verb(KEIKO_VERSION),
-                        apps::agent_verb(KEIKO_VERSION), apps::shim_verb(), apps::sim_verb(),
-                        apps::journal_verb(), apps::drivers_verb()},
+                        apps::agent_verb(KEIKO_VERSION), apps::shim_verb(), apps::visit_verb(),
+                        apps::sim_verb(), apps::journal_verb(), apps::drivers_verb()},
                        KEIKO_VERSION);
 }

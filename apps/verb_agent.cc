@@ -13,6 +13,7 @@
 #include "drivers/clock/system/system_clock.h"
 #include "drivers/host/hwloc/hwloc_host.h"
 #include "drivers/kmsg/kmsg_log.h"
+#include "drivers/substrate/process/process_door.h"
 #include "drivers/substrate/process/process_substrate.h"
 #include "node_place.h"
 #include "stop_signals.h"
@@ -56,6 +57,8 @@ Done serve(Given& given) {
                             return make_agent_link(listener);
                           }, &host};
   parts.make_ship_link = [](LogShipListener& listener) { return make_log_ship_link(listener); };
+  ProcessDoor door(given.state);
+  parts.door = &door;
   KmsgLog kernel_log(given.kernel_log);
   if (given.kernel_log != "none") parts.kernel_log = &kernel_log;
   const auto loop = TRY(agent::AgentLoop::open(given.agent, parts));

@@ -6,5 +6,7 @@
 namespace keiko::apps {
 
 cli::Verb shim_verb();
+/// `keiko visit`.
+cli::Verb visit_verb();
 
 }  // namespace keiko::apps

@@ -98,11 +98,16 @@ AgentLoop::~AgentLoop() {
   reader.reset();
   shipper_.reset();
   link_.reset();
+  desk_.reset();
 }
 
 Done AgentLoop::prepare() {
   inbox_ = TRY(Inbox::open(options_.queue_limit));
   sockets_ = TRY(WorkerSockets::open([this] { inbox_->wake(); }));
+  if (parts_.door != nullptr) {
+    desk_ = std::make_unique<AttachDesk>(
+        *parts_.door, [server = options_.server] { return dial_agent_attach(server); });
+  }
   link_ = parts_.make_link(*this);
   logs_ = std::make_unique<LogReader>(
       parts_.folder.path(), [this](const LogChunk& chunk) { return link_->send(chunk); });
@@ -163,6 +168,10 @@ void AgentLoop::on_log_read(LogRead read) {
 void AgentLoop::on_log_cancel(uint64_t request) {
   const std::lock_guard lock(logs_mutex_);
   if (logs_) logs_->cancel(request);
+}
+
+void AgentLoop::on_attach(v1::AttachOrder order) {
+  if (desk_) desk_->serve(std::move(order));
 }
 
 void AgentLoop::on_closed(Error why) { inbox_->post(LinkDown{std::move(why)}); }

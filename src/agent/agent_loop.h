@@ -18,6 +18,7 @@
 #include <string>
 #include <vector>
 
+#include "agent/attach/attach_desk.h"
 #include "agent/health_watch.h"
 #include "agent/inbox.h"
 #include "agent/log_reader.h"
@@ -46,6 +47,7 @@ struct AgentParts {
   KernelLog* kernel_log = nullptr;  ///< none: health follows from the drivers alone
   /// Carries workers' output to the server; nothing: it stays here.
   MakeLogShipLink make_ship_link = {};
+  WorkerDoor* door = nullptr;  ///< none: nobody is let into workers
 };
 
 class AgentLoop : private AgentListener {
@@ -84,6 +86,7 @@ class AgentLoop : private AgentListener {
   void on_message(ServerMessage message) override;
   void on_log_read(LogRead read) override;
   void on_log_cancel(uint64_t request) override;
+  void on_attach(v1::AttachOrder order) override;
   void on_closed(Error why) override;
 
   // agent_loop.cc: what comes in.
@@ -126,6 +129,7 @@ class AgentLoop : private AgentListener {
   std::unique_ptr<WorkerSockets> sockets_;
   std::mutex logs_mutex_;                       ///< of the pointer, where other threads follow it
   std::unique_ptr<LogReader> logs_;
+  std::unique_ptr<AttachDesk> desk_;            ///< made before the link, gone after it
   std::unique_ptr<LogShipper> shipper_;
   std::map<WorkerKey, Time> held_ends_;         ///< ends to tell at the latest then, output first
   std::unique_ptr<AgentLink> link_;

@@ -42,6 +42,9 @@ class Connection {
   /// Whether there was a first call of client().
   bool is_used() const { return client_ != nullptr; }
 
+  /// RETURNS: whom client() dials.
+  Result<std::string> address() const { return server_address(choice_, variable_); }
+
   /// RETURNS: the id ("j12") of the job that `text` names: an id, a number, or the name of one job
   /// that has not ended, or else of exactly one that has. kNotFound; kInvalidArgument if several
   /// fit.

@@ -21,6 +21,8 @@ Verb verb_job();
 Verb verb_watch();
 Verb verb_why();
 Verb verb_logs();
+Verb verb_exec();
+Verb verb_shell();
 Verb verb_cancel();
 Verb verb_hold();
 Verb verb_release();

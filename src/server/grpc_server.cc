@@ -7,6 +7,7 @@
 #include <chrono>
 
 #include "server/agent_service.h"
+#include "server/attach/attach_service.h"
 #include "server/cluster_service.h"
 #include "server/listening.h"
 #include "wire/channel.h"
@@ -18,7 +19,9 @@ class RunningGrpcServer : public GrpcServer {
  public:
   RunningGrpcServer(const ServerOptions& options, ClusterApi& api, const LogParts& logs,
                     ServerProbe& probe)
-      : cluster_(api, logs.relay, probe),
+      : attach_relay_(api.loop()),
+        attach_(attach_relay_),
+        cluster_(api, logs.relay, probe),
         agents_(api.loop(), logs.relay, logs.archive, options.streams) {}
 
   ~RunningGrpcServer() override { stop(); }
@@ -40,6 +43,7 @@ class RunningGrpcServer : public GrpcServer {
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     builder.RegisterService(&cluster_);
     builder.RegisterService(&agents_);
+    builder.RegisterService(&attach_);
     server_ = builder.BuildAndStart();
     return server_ != nullptr && port_ != 0;
   }
@@ -51,6 +55,8 @@ class RunningGrpcServer : public GrpcServer {
   }
 
  private:
+  AttachRelay attach_relay_;
+  AttachGrpcService attach_;
   ClusterGrpcService cluster_;
   AgentGrpcService agents_;
   int port_ = 0;

@@ -18,6 +18,8 @@ void deliver(v1::ServerMessage& incoming, AgentListener& listener) {
     if (read.ok()) listener.on_log_read(std::move(read).value());
   } else if (incoming.has_log_cancel()) {
     listener.on_log_cancel(incoming.log_cancel().request());
+  } else if (incoming.has_attach()) {
+    listener.on_attach(std::move(*incoming.mutable_attach()));
   } else {
     // What this agent does not know is dropped: the server repeats what still matters.
     Result<ServerMessage> message = from_proto(incoming);

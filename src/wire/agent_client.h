@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "keiko/v1/agent.pb.h"
 #include "model/messages.h"
 #include "model/node_health.h"
 #include "model/reading.h"
@@ -27,6 +28,8 @@ class AgentListener {
   virtual void on_message(ServerMessage message) = 0;
   virtual void on_log_read(LogRead read) = 0;
   virtual void on_log_cancel(uint64_t request) = 0;
+  /// A client wants into a worker. Who has no door leaves it: the server waits for a while only.
+  virtual void on_attach(v1::AttachOrder) {}
   /// The stream is gone, or was never opened. Exactly one per open(), and the last call of it.
   virtual void on_closed(Error why) = 0;
 };

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "drivers/substrate/process/shim.h"
+#include "drivers/substrate/process/visit_keeper.h"
 
 namespace {
 
@@ -60,9 +61,10 @@ int act(const std::string& name, const std::string& argument) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string verb = argc > 2 ? argv[1] : "";
-  if (verb == "shim") return keiko::shim_main(argv[2]);
-  if (verb == "act") return act(argv[2], argc > 3 ? argv[3] : "");
+  const std::string verb = argc > 1 ? argv[1] : "";
+  if (verb == "visit") return keiko::visit_main();
+  if (verb == "shim" && argc > 2) return keiko::shim_main(argv[2]);
+  if (verb == "act" && argc > 2) return act(argv[2], argc > 3 ? argv[3] : "");
   testing::InitGoogleTest(&argc, argv);
   return RUN_ALL_TESTS();
 }

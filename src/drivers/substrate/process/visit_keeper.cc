@@ -1,0 +1,210 @@
+#include "drivers/substrate/process/visit_keeper.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/ioctl.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "drivers/substrate/process/files.h"
+#include "drivers/substrate/process/proc.h"
+#include "drivers/substrate/process/program.h"
+#include "drivers/substrate/process/sweep.h"
+
+namespace keiko {
+namespace process {
+namespace {
+
+class VisitKeeper {
+ public:
+  int run();
+
+ private:
+  bool prepare();
+  bool read_order();
+  bool start();
+  [[noreturn]] void become_command(int status);
+  void read_status(int status);
+  void turn(int timeout_ms);
+  void take_control();
+  void reap();
+  void kill_all();
+  bool fail(const std::string& why);
+  int tell_end();
+
+  Fd signals_;
+  Fd worker_;               ///< pidfd of the worker's program
+  VisitRecord order_;
+  LaunchRecord launch_;
+  RunningRecord running_;
+  WorkerScope scope_;       ///< our own descendants alone, never the worker
+  VisitEndRecord end_;
+  pid_t command_ = 0;
+  int wait_status_ = 0;
+  bool ended_ = false;
+  bool abandoned_ = false;  ///< the agent is gone, or wants no more of it
+  bool childless_ = false;
+};
+
+bool VisitKeeper::prepare() {
+  sigset_t all;
+  sigfillset(&all);
+  sigprocmask(SIG_BLOCK, &all, nullptr);
+  prctl(PR_SET_CHILD_SUBREAPER, 1);
+  prctl(PR_SET_NAME, "keiko-visit");
+  for (int fd = kVisitControlFd; fd <= kVisitErrFd; ++fd) fcntl(fd, F_SETFD, FD_CLOEXEC);
+  signals_ = Fd(signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK));
+  scope_.tree_root = getpid();
+  return signals_ || fail(std::string("cannot wait for signals: ") + std::strerror(errno));
+}
+
+bool VisitKeeper::fail(const std::string& why) {
+  end_.failure = why;
+  return false;
+}
+
+bool VisitKeeper::read_order() {
+  std::string bytes(kVisitRecordBytes, '\0');
+  const ssize_t got = recv(kVisitControlFd, bytes.data(), bytes.size(), 0);
+  if (got <= 0) return fail("the agent gave no order");
+  auto order = decode<VisitRecord>(std::string_view(bytes).substr(0, static_cast<size_t>(got)));
+  if (!order.ok()) return fail("the agent's order cannot be read: " + order.error().message);
+  order_ = std::move(*order);
+  auto launch = read_record<LaunchRecord>(order_.folder + "/launch");
+  auto running = read_record<RunningRecord>(order_.folder + "/running");
+  if (!launch.ok() || !running.ok() || exists(order_.folder + "/end")) {
+    end_.worker_ended = true;
+    return false;
+  }
+  launch_ = std::move(*launch);
+  running_ = std::move(*running);
+  // The pidfd first: what is alive afterwards is what it stands for.
+  worker_ = Fd(static_cast<int>(
+      syscall(SYS_pidfd_open, static_cast<pid_t>(running_.program.pid), 0)));
+  end_.worker_ended = !worker_ || !is_alive(running_.program);
+  return !end_.worker_ended;
+}
+
+void VisitKeeper::become_command(int status) {
+  setsid();
+  if (order_.terminal) ioctl(kVisitInFd, TIOCSCTTY, 0);
+  dup2(kVisitInFd, STDIN_FILENO);
+  for (const auto& [name, value] : order_.env) launch_.env[name] = value;
+  launch_.argv = order_.argv;
+  if (launch_.argv.empty()) {
+    const auto shell = launch_.env.find("SHELL");
+    const bool named = shell != launch_.env.end() && access(shell->second.c_str(), X_OK) == 0;
+    launch_.argv = {named ? shell->second : "/bin/sh"};
+  }
+  become_program(launch_, WorkerCgroup(running_.cgroups), {kVisitOutFd, kVisitErrFd, status});
+}
+
+bool VisitKeeper::start() {
+  int status[2];
+  if (pipe2(status, O_CLOEXEC) != 0) {
+    return fail(std::string("cannot make a pipe: ") + std::strerror(errno));
+  }
+  const Fd status_read(status[0]);
+  Fd status_write(status[1]);
+  command_ = fork();
+  if (command_ == 0) become_command(status_write.get());
+  if (command_ < 0) return fail(std::string("cannot fork: ") + std::strerror(errno));
+  status_write.reset();
+  for (int fd = kVisitInFd; fd <= kVisitErrFd; ++fd) close(fd);
+  read_status(status_read.get());
+  return true;
+}
+
+/// The pipe ends when the exec has succeeded, or the child has told why not.
+void VisitKeeper::read_status(int status) {
+  std::string text;
+  char buffer[4096];
+  ssize_t got = 0;
+  while ((got = read(status, buffer, sizeof buffer)) > 0 || (got < 0 && errno == EINTR)) {
+    if (got > 0) text.append(buffer, static_cast<size_t>(got));
+  }
+  for (size_t at = 0; at < text.size();) {
+    const size_t line_end = std::min(text.find('\n', at), text.size());
+    if (text[at] == kStatusFailed) end_.failure = text.substr(at + 1, line_end - at - 1);
+    at = line_end + 1;
+  }
+}
+
+void VisitKeeper::reap() {
+  while (true) {
+    int status = 0;
+    const pid_t pid = waitpid(-1, &status, WNOHANG);
+    childless_ = pid < 0 && errno == ECHILD;
+    if (pid <= 0) return;
+    if (pid != command_) continue;
+    ended_ = true;
+    wait_status_ = status;
+  }
+}
+
+void VisitKeeper::take_control() {
+  char text[16] = {};
+  const ssize_t got = recv(kVisitControlFd, text, sizeof text - 1, MSG_DONTWAIT);
+  if (got < 0 && (errno == EAGAIN || errno == EINTR)) return;
+  if (got <= 0) {
+    abandoned_ = true;
+    return;
+  }
+  const int number = std::atoi(text);
+  if (number > 0 && number < NSIG) signal_members(scope_, number);
+}
+
+void VisitKeeper::turn(int timeout_ms) {
+  pollfd waits[3] = {{abandoned_ ? -1 : kVisitControlFd, POLLIN, 0},
+                     {signals_.get(), POLLIN, 0},
+                     {end_.worker_ended ? -1 : worker_.get(), POLLIN, 0}};
+  if (poll(waits, 3, timeout_ms) < 0) return;
+  if (waits[0].revents != 0) take_control();
+  signalfd_siginfo info{};
+  while (read(signals_.get(), &info, sizeof info) == static_cast<ssize_t>(sizeof info)) {
+    if (info.ssi_signo == SIGTERM) abandoned_ = true;
+  }
+  // What both ends at once ended by itself.
+  reap();
+  if (waits[2].revents != 0 && !ended_) end_.worker_ended = true;
+}
+
+/// Whoever loses his parent becomes our child, so no children means that nothing is left.
+void VisitKeeper::kill_all() {
+  reap();
+  for (int wait_ms = 1; !childless_; wait_ms = wait_ms < 100 ? wait_ms * 2 : 100) {
+    signal_members(scope_, SIGKILL);
+    turn(wait_ms);
+  }
+}
+
+int VisitKeeper::tell_end() {
+  if (ended_ && WIFSIGNALED(wait_status_)) end_.signal = WTERMSIG(wait_status_);
+  if (ended_ && WIFEXITED(wait_status_)) end_.exit_code = WEXITSTATUS(wait_status_);
+  const std::string bytes = kVisitEndMark + encode(end_);
+  return send(kVisitControlFd, bytes.data(), bytes.size(), MSG_NOSIGNAL) >= 0 ? 0 : 1;
+}
+
+int VisitKeeper::run() {
+  if (!prepare() || !read_order() || !start()) return tell_end();
+  while (!ended_ && !abandoned_ && !end_.worker_ended) turn(-1);
+  kill_all();
+  return tell_end();
+}
+
+}  // namespace
+}  // namespace process
+
+int visit_main() { return process::VisitKeeper().run(); }
+
+}  // namespace keiko
