@@ -36,7 +36,9 @@ class Journal(unittest.TestCase):
             self.assertEqual(nowhere.returncode, 3, nowhere.stderr)
             self.assertIn("no journal there", nowhere.stderr)
             self.assertFalse(os.path.exists(os.path.join(pool.folder, "none")))
-            self.assertIn("give the FILE", pool.run("journal", "dump").stderr)
+            unnamed = pool.run("journal", "dump")
+            self.assertEqual((unnamed.returncode, unnamed.stderr), (
+                2, "keiko journal: dump needs the FILE to write: keiko journal dump FILE\n"))
             into = pool.run("journal", "dump", os.path.join(pool.folder, "no/such/file"))
             self.assertNotEqual(into.returncode, 0)
             self.assertIn("cannot create", into.stderr)
