@@ -9,6 +9,7 @@
 
 #include <cerrno>
 #include <chrono>
+#include <thread>
 
 #include "base/text.h"
 #include "cli/place/place_file.h"
@@ -55,12 +56,12 @@ class Hook {
   /// RETURNS: all of its output once it has closed it.
   Result<std::string> read_all(const std::string& program) {
     std::string text;
-    for (const auto until = steady_clock::now() + kPatience;;) {
+    for (;;) {
       const auto left =
-          std::chrono::duration_cast<std::chrono::milliseconds>(until - steady_clock::now());
+          std::chrono::duration_cast<std::chrono::milliseconds>(until_ - steady_clock::now());
       pollfd wait{out_, POLLIN, 0};
       if (left.count() <= 0 || poll(&wait, 1, static_cast<int>(left.count())) == 0) {
-        return deadline_exceeded(program + " has not ended after 10 s");
+        return late(program);
       }
       char piece[4096];
       const ssize_t got = read(out_, piece, sizeof piece);
@@ -71,16 +72,23 @@ class Hook {
     }
   }
 
-  /// REQUIRES: its output has ended. RETURNS: its wait status.
-  int wait() {
+  /// RETURNS: its wait status. It may run on though its output has ended.
+  Result<int> wait(const std::string& program) {
     int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+    while (waitpid(pid_, &status, WNOHANG) == 0) {
+      if (steady_clock::now() > until_) return late(program);
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     }
     pid_ = -1;
     return status;
   }
 
  private:
+  static Error late(const std::string& program) {
+    return deadline_exceeded(program + " has not ended after 10 s");
+  }
+
+  const steady_clock::time_point until_ = steady_clock::now() + kPatience;
   pid_t pid_ = -1;
   int out_ = -1;
 };
@@ -90,7 +98,7 @@ Result<std::map<std::string, std::string>> ask_program(const std::string& progra
   Hook hook;
   TRY(hook.start(program, node));
   const std::string text = TRY(hook.read_all(program));
-  const int status = hook.wait();
+  const int status = TRY(hook.wait(program));
   if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
     return failed_precondition(program + " " + node + " failed: " +
                                (WIFEXITED(status) ? "exit code " : "signal ") +
@@ -100,17 +108,22 @@ Result<std::map<std::string, std::string>> ask_program(const std::string& progra
   std::map<std::string, std::string> labels;
   for (const std::string& line : split(text, '\n')) {
     if (line.empty()) continue;
-    const size_t equals = line.find('=');
-    if (equals == 0 || equals == std::string::npos) {
+    if (!add_label(line, labels)) {
       return invalid_argument(program + " printed " + quote_text(line) +
                               ", which is not KEY=VALUE, as in rack=r7");
     }
-    labels[line.substr(0, equals)] = line.substr(equals + 1);
   }
   return labels;
 }
 
 }  // namespace
+
+bool add_label(const std::string& text, std::map<std::string, std::string>& labels) {
+  const size_t equals = text.find('=');
+  if (equals == 0 || equals == std::string::npos) return false;
+  labels[text.substr(0, equals)] = text.substr(equals + 1);
+  return true;
+}
 
 Result<std::map<std::string, std::string>> labels_of_place(const std::string& source,
                                                            const std::string& node) {

@@ -9,6 +9,9 @@
 
 namespace keiko::apps {
 
+/// Adds "rack=r7" to the labels. RETURNS: false if `text` is not KEY=VALUE.
+bool add_label(const std::string& text, std::map<std::string, std::string>& labels);
+
 /// `source` is a file as cli/place/place_file.h describes it, or, if it may be executed, a program
 /// that is run without a shell as `source NODE` and prints a line KEY=VALUE for each label within
 /// 10 s. RETURNS: the labels, none for a node that the file does not name. kInvalidArgument with

@@ -6,6 +6,7 @@
 #include <cstdio>
 #include <thread>
 
+#include "agent/options.h"
 #include "up_command.h"
 #include "up_process.h"
 #include "up_record.h"
@@ -26,8 +27,8 @@ Done stop_processes(const std::vector<NamedProcess>& processes) {
   for (const NamedProcess& process : processes) {
     while (process::is_alive(process.identity)) {
       if (!told && steady_clock::now() > asked + kQuiet) {
-        std::fputs("waiting for programs that got SIGTERM; SIGKILL follows 30 s after it\n",
-                   stderr);
+        std::fprintf(stderr, "waiting for programs that got SIGTERM; SIGKILL follows %s after it\n",
+                     to_text(agent::AgentOptions{}.leave_grace).c_str());
         told = true;
       }
       if (steady_clock::now() > until) {

@@ -90,11 +90,9 @@ Done add_place(Given& given) {
 
 Done complete(Given& given, const cli::Invocation& call) {
   for (const std::string& label : given.labels) {
-    const size_t equals = label.find('=');
-    if (equals == 0 || equals == std::string::npos) {
+    if (!add_label(label, given.agent.labels)) {
       return invalid_argument("--label " + label + ": write KEY=VALUE, for example rack=r7");
     }
-    given.agent.labels[label.substr(0, equals)] = label.substr(equals + 1);
   }
   TRY(add_place(given));
   const std::filesystem::path here = call.current_directory;

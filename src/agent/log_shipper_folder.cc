@@ -1,7 +1,6 @@
 // The node's folder of logs: what earlier agents left, and what may go.
 #include <sys/stat.h>
 
-#include <charconv>
 #include <ctime>
 #include <filesystem>
 
@@ -11,16 +10,6 @@ namespace keiko::agent {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// RETURNS: the number in "j7" or "2"; 0 for other names.
-uint64_t number_of(const std::string& name, bool job) {
-  const size_t from = job && name[0] == 'j' ? 1 : 0;
-  uint64_t number = 0;
-  const char* const end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + from, end, number);
-  if ((job && from == 0) || error != std::errc() || stop != end) return 0;
-  return number;
-}
 
 /// RETURNS: seconds since the file was last written; nothing if it is not there.
 std::optional<int64_t> age_of(const std::string& path) {
@@ -44,13 +33,13 @@ std::set<WorkerKey> workers_in(const std::string& folder, const WorkerKey& attem
 void LogShipper::scan_folder() {
   std::error_code error;
   for (const auto& job : fs::directory_iterator(options_.logs_dir, error)) {
-    const uint64_t job_number = number_of(job.path().filename(), true);
-    if (job_number == 0) continue;
+    const JobId id = job_of_log_folder(job.path().filename().native());
+    if (!id) continue;
     for (const auto& attempt : fs::directory_iterator(job.path(), error)) {
-      const uint64_t attempt_number = number_of(attempt.path().filename(), false);
-      if (attempt_number == 0) continue;
+      uint64_t number = 0;
+      if (!parse_digits(attempt.path().filename().native(), number) || number == 0) continue;
       const std::set<WorkerKey> keys =
-          workers_in(attempt.path(), {JobId{job_number}, static_cast<int32_t>(attempt_number), 0});
+          workers_in(attempt.path(), {id, static_cast<int32_t>(number), 0});
       bool removed = false;
       for (const WorkerKey& key : keys) removed = take_found(key, attempt.path()) || removed;
       if (!removed) continue;

@@ -29,7 +29,7 @@ bool is_final(JobStatus status);
 /// Machine-readable cause beside a job's status.
 enum class Reason : int {
   kNone = 0,
-  kWaitingForResources = 1,   ///< fits an empty pool, not this one now
+  kWaitingForResources = 1, ///< fits an empty pool, not this one now
   kBehindOthers = 2,        ///< an earlier or more important job waits for the same devices
   kHeld = 3,
   kBackingOff = 4,          ///< waits before a restart

@@ -16,6 +16,12 @@ std::string to_text(const LogName& name) {
   return to_text(name.worker) + "." + to_text(name.stream);
 }
 
+JobId job_of_log_folder(std::string_view name) {
+  JobId job;
+  const bool read = name.starts_with('j') && parse_digits(name.substr(1), job.number);
+  return read ? job : JobId{};
+}
+
 std::string log_path(const LogName& name) {
   return to_text(name.worker.job) + "/" + std::to_string(name.worker.attempt) + "/" +
          std::to_string(name.worker.rank) + "." + to_text(name.stream);

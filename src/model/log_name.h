@@ -29,6 +29,9 @@ struct LogMark {
   WallTime at;
 };
 
+/// RETURNS: the job of a folder's name "j7", none for other names.
+JobId job_of_log_folder(std::string_view name);
+
 /// Where a log lies under the folder of all logs, on the node and on the server alike:
 /// "j7/2/0.out".
 std::string log_path(const LogName& name);

@@ -65,6 +65,9 @@ TEST(Server, an_agent_starts_reports_and_ends_a_job) {
   EXPECT_EQ(held, 2);
   agent.end_worker({JobId{1}, 1, 0}, 0);
   EXPECT_TRUE(eventually([&] { return status_of(*client, "j1") == "COMPLETED"; }));
+  v1::GetJobRequest ended;
+  ended.set_job("j1");
+  EXPECT_FALSE(MUST(client->get_job(ended)).workers(0).has_pid()) << "it may be another's by now";
 }
 
 TEST(Server, a_listing_tells_links_and_host_of_nodes_only_when_asked) {
@@ -196,6 +199,8 @@ TEST(Server, pages_cover_all_jobs_once_in_both_orders_and_filters_hold) {
   filtered.set_name("odd");
   filtered.add_statuses("PENDING");
   EXPECT_EQ(MUST(client->list_jobs(filtered)).jobs_size(), 12);
+  filtered.set_statuses(0, "pending");
+  EXPECT_EQ(MUST(client->list_jobs(filtered)).jobs_size(), 12) << "in any case";
   filtered.add_statuses("PENDIN");
   EXPECT_NE(client->list_jobs(filtered).error().message.find("did you mean PENDING?"),
             std::string::npos);

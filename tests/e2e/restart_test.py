@@ -2,8 +2,9 @@
 import os
 import signal
 import unittest
+from pathlib import Path
 
-from harness import PoolTest, wait_until
+from harness import Pool, PoolTest, wait_until
 
 # The first attempt waits to be killed; the second one ends.
 WAITS_ONCE = 'echo attempt $KEIKO_ATTEMPT; [ "$KEIKO_ATTEMPT" -ge 2 ] || sleep 60'
@@ -43,6 +44,21 @@ class Restart(PoolTest):
         self.pool.wait_job(job, ["RUNNING"])
         self.assertEqual(self.pool.run("requeue", job).returncode, 0)
         self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
+
+
+class Stop(unittest.TestCase):
+    def test_says_what_it_waits_for_and_the_job_goes_on_with_the_next_start(self):
+        with Pool() as pool:
+            ready = Path(pool.folder, "ready")
+            job = pool.submit("--", "sh", "-c", f"trap 'sleep 4; exit 0' TERM; touch {ready}; "
+                              '[ "$KEIKO_ATTEMPT" -ge 2 ] && exit 0; while :; do sleep 0.1; done')
+            wait_until(ready.exists, 20, "the program hears signals")
+            stopped = pool.run("up", "--stop", "--state", pool.state)
+            self.assertEqual((stopped.returncode, stopped.stderr), (
+                0, "waiting for programs that got SIGTERM; SIGKILL follows 30s after it\n"))
+            pool.supervisor.wait()
+            pool.start()
+            self.assertEqual(pool.wait_job(job)["status"], "COMPLETED")
 
 
 if __name__ == "__main__":

@@ -2,22 +2,16 @@
 
 #include <regex.h>
 
-#include <charconv>
 #include <ctime>
 #include <memory>
 #include <set>
 
+#include "base/id.h"
 #include "base/text.h"
 #include "cli/units.h"
 
 namespace keiko::cli {
 namespace {
-
-bool parse_digits(const std::string& text, uint64_t& number) {
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, number);
-  return error == std::errc() && stop == end && !text.empty();
-}
 
 Result<std::pair<uint64_t, uint64_t>> parse_range(const std::string& word) {
   const std::vector<std::string> ends = split(word, '-');

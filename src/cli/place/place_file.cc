@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 
+#include "base/id.h"
 #include "base/text.h"
 #include "cli/job/job_file.h"
 
@@ -31,26 +32,27 @@ bool cut(const std::string& text, Pattern& pattern) {
   return pattern.behind.find_first_of("[]") == std::string::npos;
 }
 
-/// One of "01-16" or "20". RETURNS: false if it is neither.
-bool read_range(const std::string& text, std::string& first, std::string& last) {
-  const size_t dash = text.find('-');
-  first = text.substr(0, dash);
-  last = dash == std::string::npos ? first : text.substr(dash + 1);
-  uint64_t low = 0;
-  uint64_t high = 0;
-  return parse_digits(first, low) && parse_digits(last, high) && low <= high;
-}
+/// "01-16" or "20".
+struct Range {
+  uint64_t first = 0;
+  uint64_t last = 0;
+  size_t width = 0;  ///< of names that begin with 0; else 0
 
-bool in_range(const std::string& number, const std::string& first, const std::string& last) {
-  uint64_t value = 0;
-  uint64_t low = 0;
-  uint64_t high = 0;
-  if (!parse_digits(number, value) || !parse_digits(first, low) || !parse_digits(last, high)) {
-    return false;
+  bool holds(const std::string& digits) const {
+    uint64_t number = 0;
+    if (!parse_digits(digits, number) || number < first || number > last) return false;
+    return digits.size() == std::max(width, std::to_string(number).size());
   }
-  if (value < low || value > high) return false;
-  const size_t width = first.front() == '0' ? first.size() : std::to_string(value).size();
-  return number.size() == std::max(width, std::to_string(value).size());
+};
+
+/// RETURNS: false if it is no range.
+bool read_range(const std::string& text, Range& range) {
+  const size_t dash = text.find('-');
+  const std::string first = text.substr(0, dash);
+  const std::string last = dash == std::string::npos ? first : text.substr(dash + 1);
+  if (!parse_digits(first, range.first) || !parse_digits(last, range.last)) return false;
+  range.width = first.front() == '0' ? first.size() : 0;
+  return range.first <= range.last;
 }
 
 class PlaceReader {
@@ -119,13 +121,12 @@ class PlaceReader {
                : "";
     bool found = false;
     for (const std::string& part : split(pattern.ranges, ',')) {
-      std::string first;
-      std::string last;
-      if (!read_range(part, first, last)) {
+      Range range;
+      if (!read_range(part, range)) {
         complain(item, quote_text(part) + " is no range; write 7 or 01-16");
         return false;
       }
-      found = found || (around && in_range(number, first, last));
+      found = found || (around && range.holds(number));
     }
     return found;
   }

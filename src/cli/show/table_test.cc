@@ -184,6 +184,7 @@ TEST(WhyPage, counts_each_condition_and_says_what_would_help) {
   clause.set_rejected(3);
   clause.set_nearest("node3 has 6 free");
   verdict.add_cured_by("devices_freed");
+  verdict.add_cured_by("quarantine_ended");
   verdict.add_cured_by("smaller_ask");
   EXPECT_EQ(verdict_page(pending_job(), verdict, terminal.console),
             "j7 (big) is PENDING\n"
@@ -193,6 +194,7 @@ TEST(WhyPage, counts_each_condition_and_says_what_would_help) {
             "8 free devices      3  node3 has 6 free\n"
             "\nWhat would change that\n"
             "  - a job ends and frees its devices\n"
+            "  - a device comes back from quarantine (keiko health)\n"
             "  - a smaller ask: fewer workers, fewer devices or another kind\n");
 }
 
@@ -237,6 +239,14 @@ TEST(NodesTable, shows_what_is_taken_of_what) {
   EXPECT_THAT(
       node_page(a_node(), terminal.console),
       HasSubstr("CPU         1.5 of 4 taken\nMemory      0B of 16GiB taken\nLabels      zone=a\n"));
+}
+
+TEST(NodesTable, says_why_a_node_takes_no_work) {
+  const FakeTerminal terminal;
+  v1::Node node = a_node();
+  node.set_status("CORDONED");
+  node.set_duty_why("broken fan");
+  EXPECT_THAT(node_page(node, terminal.console), HasSubstr("Status      CORDONED (broken fan)\n"));
 }
 
 TEST(NodesTable, shows_what_devices_measure_where_they_do) {

@@ -177,6 +177,11 @@ TEST(Duty, a_cordoned_node_keeps_its_workers_and_takes_none) {
   EXPECT_TRUE(
       pool.command(ActOnNode{pool.agent("a").node, NodeAction::kCordon, "fan"}).result.ok());
   EXPECT_EQ(seen(pool, "a"), NodeStatus::kCordoned);
+  const auto why = [&] { return pool.state().nodes.at(pool.agent("a").node).duty_why; };
+  pool.command(ActOnNode{pool.agent("a").node, NodeAction::kCordon, ""});
+  EXPECT_EQ(why(), "fan") << "silence takes nothing back";
+  pool.command(ActOnNode{pool.agent("a").node, NodeAction::kCordon, "fan and disk"});
+  EXPECT_EQ(why(), "fan and disk");
   const JobId waits = pool.submit(job_spec(1, 1));
   pool.pass(seconds(2));
   EXPECT_EQ(pool.job(runs).status, JobStatus::kRunning);

@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -47,15 +46,6 @@ KeptLogs measure(JobId job, const std::string& folder) {
                                                   status.st_mtim.tv_nsec);
   }
   return kept;
-}
-
-/// RETURNS: the job of a folder's name "j7", nothing for other names.
-JobId job_of(const std::string& name) {
-  JobId job;
-  if (name.size() < 2 || name[0] != 'j') return job;
-  const char* const end = name.data() + name.size();
-  const auto [stop, error] = std::from_chars(name.data() + 1, end, job.number);
-  return error == std::errc() && stop == end ? job : JobId{};
 }
 
 }  // namespace
@@ -201,7 +191,7 @@ Result<std::vector<KeptLogs>> FileLogStore::usage() {
   std::vector<KeptLogs> usage;
   std::error_code error;
   for (fs::directory_iterator at(folder_, error), end; !error && at != end; at.increment(error)) {
-    const JobId job = job_of(at->path().filename());
+    const JobId job = job_of_log_folder(at->path().filename().native());
     if (job) usage.push_back(measure(job, at->path()));
   }
   if (error) return unavailable("cannot list " + folder_ + ": " + error.message());
