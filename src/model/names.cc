@@ -1,4 +1,5 @@
 // The texts of the model's enumerations, and keys.
+#include "model/check.h"
 #include "model/device.h"
 #include "model/host.h"
 #include "model/job.h"
@@ -130,6 +131,27 @@ std::string to_text(EndCause cause) {
     case EndCause::kVanished: return "vanished";
     case EndCause::kNodeFailed: return "node_failed";
     case EndCause::kNodeLeft: return "node_left";
+  }
+  return "unknown";
+}
+
+std::string to_text(CheckKind kind) {
+  switch (kind) {
+    case CheckKind::kPreflight: return "preflight";
+    case CheckKind::kPeriodic: return "periodic";
+    case CheckKind::kAfterFailure: return "after_failure";
+    case CheckKind::kRetest: return "retest";
+  }
+  return "unknown";
+}
+
+std::string to_text(CheckVerdict verdict) {
+  switch (verdict) {
+    case CheckVerdict::kOk: return "ok";
+    case CheckVerdict::kWarn: return "warn";
+    case CheckVerdict::kCrit: return "crit";
+    case CheckVerdict::kUnknown: return "unknown";
+    case CheckVerdict::kNotCovered: return "not_covered";
   }
   return "unknown";
 }

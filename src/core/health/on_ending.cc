@@ -11,7 +11,8 @@ using Kind = ObservationKind;
 
 std::string said(const Observation& seen) {
   std::string words = find_rule(seen.kind)->words;
-  if (seen.kind == Kind::kOperatorClear && !seen.detail.empty()) return words + ": " + seen.detail;
+  const bool has_more = seen.kind == Kind::kOperatorClear || seen.kind == Kind::kRetestPassed;
+  if (has_more && !seen.detail.empty()) return words + ": " + seen.detail;
   return words;
 }
 
