@@ -29,7 +29,8 @@ std::string to_text(CheckVerdict verdict);  ///< "ok", "warn", "crit", "unknown"
 
 struct CheckOrder {
   CheckKind kind = CheckKind::kPreflight;
-  std::vector<Device> devices;  ///< each is checked; the machine is in any case
+  bool machine = false;         ///< the machine is checked, too: disk, clock
+  std::vector<Device> devices;  ///< each is checked
   std::vector<Link> links;      ///< between devices of the node, as they were found at its start
 };
 
