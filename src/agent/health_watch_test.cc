@@ -8,7 +8,7 @@
 
 #include "base/log.h"
 #include "ports/devices_fake.h"
-#include "ports/kernel_log_fake.h"
+#include "ports/testing/kernel_log_fake.h"
 
 namespace keiko::agent {
 namespace {

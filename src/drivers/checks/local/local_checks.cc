@@ -144,6 +144,8 @@ std::vector<CheckOutcome> LocalChecks::run(const CheckOrder& order, const std::s
   Run run{order, stop, {}};
   if (order.machine) check_machine(run);
   if (!order.devices.empty()) check_devices(run);
+  // A vendor's library shows a device that was lost only once everybody has closed it.
+  devices_.reset();
   if (!options_.hooks_dir.empty()) run_hooks(run);
   return std::move(run.outcomes);
 }
@@ -171,12 +173,17 @@ void LocalChecks::check_devices(Run& run) {
   if (found.ok()) check_links(run, *found);
 }
 
+Done LocalChecks::open() {
+  if (!devices_) devices_ = TRY(make_devices_());
+  return done();
+}
+
 Result<Inventory> LocalChecks::inventory(CheckKind kind) {
   const auto now = SteadyClock::now();
   const bool fresh = known_ && now - known_at_ < std::chrono::nanoseconds(options_.fresh.ns);
   if (kind == CheckKind::kPreflight && fresh) return *known_;
   known_.reset();
-  if (!devices_) devices_ = TRY(make_devices_());
+  TRY(open());
   known_ = TRY(devices_->fingerprint());
   known_at_ = now;
   return *known_;
@@ -184,6 +191,7 @@ Result<Inventory> LocalChecks::inventory(CheckKind kind) {
 
 /// RETURNS: who holds the device, in words; empty if nobody does.
 Result<std::string> LocalChecks::holders(const Device& device) {
+  TRY(open());
   std::vector<std::string> names;
   for (const DeviceProcess& holder : TRY(devices_->processes(device.uuid))) {
     std::string words = program_of(holder.pid) + " (pid " + std::to_string(holder.pid);

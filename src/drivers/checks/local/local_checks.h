@@ -44,6 +44,7 @@ class LocalChecks : public Checks {
   void check_links(Run& run, const Inventory& inventory) const;
   void check_compute(Run& run, const Inventory& inventory, const Device& device) const;
   void run_hooks(Run& run) const;
+  Done open();
   Result<Inventory> inventory(CheckKind kind);
   Result<std::string> holders(const Device& device);
 
