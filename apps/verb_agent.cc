@@ -8,6 +8,7 @@
 #include "agent/machine.h"
 #include "agent_telemetry.h"
 #include "device_choice.h"
+#include "drivers/checks/local/local_checks.h"
 #include "drivers/clock/system/system_clock.h"
 #include "drivers/host/hwloc/hwloc_host.h"
 #include "drivers/kmsg/kmsg_log.h"
@@ -24,6 +25,10 @@ struct Given {
   std::vector<std::string> labels;
   std::string kernel_log = "/dev/kmsg";
   TelemetryGiven telemetry;
+  LocalChecksOptions checks;
+  std::string retest_after = "30s";
+  std::string check_every = "6h";
+  bool no_checks = false;
   bool no_cgroups = false;
   bool take_workers = false;  ///< on SIGTERM
 };
@@ -47,6 +52,13 @@ Done serve(Given& given) {
   parts.make_ship_link = [](LogShipListener& listener) { return make_log_ship_link(listener); };
   KmsgLog kernel_log(given.kernel_log);
   if (given.kernel_log != "none") parts.kernel_log = &kernel_log;
+  given.checks.disk = given.state;
+  if (!given.no_checks) {
+    parts.make_checks = [&given]() -> std::unique_ptr<Checks> {
+      return std::make_unique<LocalChecks>(given.checks,
+                                           [&given] { return make_devices(given.devices); });
+    };
+  }
   const auto loop = TRY(agent::AgentLoop::open(given.agent, parts));
   const auto telemetry =
       TRY(start_telemetry(given.telemetry, {folder, given.devices, loop->spec().name}));
@@ -61,6 +73,15 @@ Done serve(Given& given) {
   return loop->run();
 }
 
+Done read_duration(const std::string& option, const std::string& text, Duration& duration) {
+  const Result<Duration> read = parse_duration(text);
+  if (!read.ok()) return invalid_argument(option + ": " + read.error().message);
+  if (*read < Duration{})
+    return invalid_argument(option + " " + text + ": it must not be negative");
+  duration = *read;
+  return done();
+}
+
 Done complete(Given& given, const cli::Invocation& call) {
   for (const std::string& label : given.labels) {
     const size_t equals = label.find('=');
@@ -72,6 +93,13 @@ Done complete(Given& given, const cli::Invocation& call) {
   const std::filesystem::path here = call.current_directory;
   if (given.state.empty()) given.state = cli::state_directory("", call.variable) + "/agent";
   given.state = (here / given.state).lexically_normal();
+  if (given.checks.hooks_dir != "none") {
+    given.checks.hooks_dir = (here / given.checks.hooks_dir).lexically_normal();
+  } else {
+    given.checks.hooks_dir.clear();
+  }
+  TRY(read_duration("--retest-after", given.retest_after, given.agent.checks.retest_first));
+  TRY(read_duration("--check-every", given.check_every, given.agent.checks.periodic_every));
   given.take_workers = call.variable("KEIKO_STOP_WORKERS") == "1";
   given.agent.base_env = agent::base_environment();
   return complete_telemetry(given.telemetry);
@@ -105,6 +133,17 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
   options.integer("--cpu-milli", "N", given->agent.cpu_milli, "thousandths of a core to offer")
       .low = 1;
   options.texts("--label", "KEY=VALUE", given->labels, "labels that jobs may ask for");
+  options.text("--checks-dir", "DIR", given->checks.hooks_dir,
+               "executable files that check devices and machine, none for none "
+               "(/etc/keiko/checks.d)")
+      .completes = cli::Completes::kDirectory;
+  options.text("--retest-after", "TIME", given->retest_after,
+               "from when something falls ill to its first re-test; doubles with each that fails "
+               "(30s)");
+  options.text("--check-every", "TIME", given->check_every,
+               "how often an idle device is checked; 0: never (6h)");
+  options.flag("--no-checks", given->no_checks,
+               "start workers unchecked, and leave what is ill to an operator");
   add_telemetry_options(options, given->telemetry);
   options.flag("--no-cgroups", given->no_cgroups, "hold limits by other means");
   return [given](cli::Invocation& call) -> Result<int> {

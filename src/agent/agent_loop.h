@@ -18,7 +18,8 @@
 #include <string>
 #include <vector>
 
-#include "agent/health_watch.h"
+#include "agent/health/check_desk.h"
+#include "agent/health/health_watch.h"
 #include "agent/inbox.h"
 #include "agent/log_reader.h"
 #include "agent/log_shipper.h"
@@ -46,6 +47,8 @@ struct AgentParts {
   KernelLog* kernel_log = nullptr;  ///< none: health follows from the drivers alone
   /// Carries workers' output to the server; nothing: it stays here.
   MakeLogShipLink make_ship_link = {};
+  /// Nothing: workers start unchecked, and what waits for a re-test waits for an operator.
+  MakeChecks make_checks = {};
 };
 
 class AgentLoop : private AgentListener {
@@ -96,12 +99,13 @@ class AgentLoop : private AgentListener {
   void take(const StopOrder& post);
   void take_news();
   void look_at_workers();
-  void look_at_health();
+  void look_at_health(bool at_once = false);
   void note_change(const ProcessState& state);
   void set_logs_live(const WorkerKey& key, bool live);
   void tell_ends();
   void keep_link();
   void feed(node::EventBody body);
+  void tell_own();
   bool is_over();
 
   // effects.cc: what goes out.
@@ -118,6 +122,13 @@ class AgentLoop : private AgentListener {
   std::vector<int32_t> cores_for(const WorkerLaunch& launch) const;
   void hold_lease();
 
+  // health/loop_checks.cc: workers wait until their devices are found well.
+  void admit(const node::Spawn& effect);
+  void take_checks();
+  void start_now(const node::Spawn& effect);
+  void refuse(const WorkerKey& key, EndCause cause, const std::string& why);
+  void carry_out(const node::ActOnHealth& effect);
+
   const AgentOptions options_;
   AgentParts parts_;
   node::NodeBrain brain_;
@@ -130,6 +141,7 @@ class AgentLoop : private AgentListener {
   std::map<WorkerKey, Time> held_ends_;         ///< ends to tell at the latest then, output first
   std::unique_ptr<AgentLink> link_;
   std::unique_ptr<HealthWatch> health_;
+  std::unique_ptr<CheckDesk> checks_;           ///< none: nothing is checked
   LinkStatus link_status_ = LinkStatus::kClosed;
   bool link_closing_ = false;
   bool unreachable_told_ = false;

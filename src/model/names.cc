@@ -131,6 +131,15 @@ std::string to_text(EndCause cause) {
     case EndCause::kVanished: return "vanished";
     case EndCause::kNodeFailed: return "node_failed";
     case EndCause::kNodeLeft: return "node_left";
+    case EndCause::kNotWell: return "not_well";
+  }
+  return "unknown";
+}
+
+std::string to_text(HealthAction action) {
+  switch (action) {
+    case HealthAction::kClear: return "clear";
+    case HealthAction::kCheck: return "check";
   }
   return "unknown";
 }
@@ -188,6 +197,9 @@ std::string to_text(const ServerBody& body) {
     }
     std::string operator()(const ForgetWorker& m) const {
       return "forget_worker " + to_text(m.key);
+    }
+    std::string operator()(const HealthOrder& m) const {
+      return "health_order " + to_text(m.action) + " " + to_text(m.subject);
     }
   };
   return std::visit(Visitor{}, body);

@@ -135,7 +135,11 @@ std::optional<CheckWanted> CheckPlan::other(Time now, const std::set<std::string
     if (busy.contains(device.uuid)) continue;
     const HealthSubject subject{node_, HealthSubjectKind::kDevice, device.uuid};
     Turn& turn = turns_[subject];
-    if (turn.suspect) return CheckWanted{CheckKind::kAfterFailure, subject, {device.uuid}};
+    const bool rested =
+        turn.tested_at == Time{} || now >= turn.tested_at + options_.suspect_pause;
+    if (turn.suspect && rested) {
+      return CheckWanted{CheckKind::kAfterFailure, subject, {device.uuid}};
+    }
     const Time since = std::max(turn.tested_at, started_at_);
     const bool due = options_.periodic_every.ns > 0 && now >= since + options_.periodic_every;
     if (!due || (wanted && oldest <= since)) continue;

@@ -28,6 +28,9 @@ struct CheckOptions {
   Duration retest_first = seconds(30);
   /// Somebody who repairs something should not wait longer for the pool to see it.
   Duration retest_most = hours(1);
+  /// A device is not checked again as a suspect before: a program that fails at once, again and
+  /// again, says little about its device.
+  Duration suspect_pause = minutes(10);
   /// Between two checks of what is idle; 0: never.
   Duration periodic_every = hours(6);
 };

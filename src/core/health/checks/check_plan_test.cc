@@ -164,6 +164,8 @@ TEST_F(CheckPlanTest, what_a_failed_worker_had_is_checked_once_it_is_idle) {
   EXPECT_EQ(plan_->running()->kind, CheckKind::kAfterFailure);
   ends(CheckVerdict::kOk);
   EXPECT_EQ(wait(100), -1) << "once is enough";
+  plan_->suspect({"GPU-1"});
+  EXPECT_EQ(wait(1000), 499) << "ten minutes after the last one";
 }
 
 TEST_F(CheckPlanTest, idle_devices_are_checked_now_and_then_one_at_a_time) {

@@ -1,4 +1,4 @@
-#include "agent/health_watch.h"
+#include "agent/health/health_watch.h"
 
 #include <gtest/gtest.h>
 
