@@ -6,7 +6,6 @@
 
 #include "base/log.h"
 #include "base/text.h"
-#include "core/health/checks/check_findings.h"
 #include "ports/substrate.h"
 
 namespace keiko::agent {

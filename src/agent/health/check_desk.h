@@ -20,6 +20,7 @@
 
 #include "agent/health/check_lane.h"
 #include "agent/health/health_watch.h"
+#include "core/health/checks/check_findings.h"
 #include "core/health/checks/check_plan.h"
 #include "core/node/node_brain.h"
 

@@ -134,7 +134,7 @@ void HealthSteps::end(const HealthSubject& subject, uint64_t id, const Ending& e
   Incident& incident = state_.open.at(id);
   incident.recovered_at = ending.at;
   incident.ended_by = ending.text;
-  if (!rule_of(condition.remedy).quarantine || ending.exit == kByOperator) return;
+  if (!rule_of(condition.remedy).quarantine) return;
   const Duration probation = state_.options.probation * (int64_t{1} << past.flaps);
   health.probation_until = std::max(health.probation_until, ending.at + probation);
   note(incident, ending.at, "on probation until " + to_text(health.probation_until));
