@@ -79,12 +79,12 @@ class Parts(Pool):
                                  + daemon.text())
         return self.run("version").stdout.count("term ") == 1
 
-    def join(self, name, devices=2, state=None, ready=True, **more):
+    def join(self, name, devices=2, state=None, ready=True, options=(), **more):
         """Starts an agent; with `ready`, waits until the server counts on it."""
         state = state or os.path.join(self.folder, name)
         agent = self.launch(name, ["agent", "--join", f"127.0.0.1:{self.grpc}", "--name", name,
                                    "--state", state, "--address", "127.0.0.1", "--devices",
-                                   devices], **more)
+                                   devices, *options], **more)
         self.agents[name] = agent
         if ready:
             wait_until(lambda: self.node(name).get("connected"), 20, f"{name} has joined")

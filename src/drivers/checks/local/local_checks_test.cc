@@ -111,6 +111,21 @@ TEST_F(LocalChecksTest, names_who_holds_the_memory_of_a_device) {
   EXPECT_THAT(memory.text, HasSubstr("(pid " + std::to_string(getpid()) + ", 3GiB)"));
 }
 
+TEST_F(LocalChecksTest, a_desktop_may_have_a_little_of_a_device) {
+  here_.fake.set_processes("fake-0", {{getpid(), mebibytes(300)}, {1, mebibytes(212)}});
+  EXPECT_EQ(of("memory").verdict, CheckVerdict::kOk) << "a 32nd of 16 GiB, together";
+  here_.fake.set_processes("fake-0", {{getpid(), mebibytes(300)}, {1, mebibytes(213)}});
+  EXPECT_EQ(of("memory").verdict, CheckVerdict::kCrit);
+  here_.fake.set_processes("fake-0", {{getpid(), std::nullopt}});
+  EXPECT_EQ(of("memory").verdict, CheckVerdict::kCrit) << "who knows how much";
+}
+
+TEST_F(LocalChecksTest, a_slot_that_was_narrow_from_the_start_is_no_news) {
+  here_.inventory.links[0] = {0, 1, LinkKind::kPcie, 15'000, {}, 31'000};
+  here_.fake.set_inventory(here_.inventory);
+  EXPECT_EQ(of("links").verdict, CheckVerdict::kOk);
+}
+
 TEST_F(LocalChecksTest, warns_of_a_link_that_is_slower_than_seventy_percent) {
   here_.inventory.links[0].megabytes_per_s = 35'000;
   here_.fake.set_inventory(here_.inventory);
