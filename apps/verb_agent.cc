@@ -98,6 +98,10 @@ Done complete(Given& given, const cli::Invocation& call) {
   } else {
     given.checks.hooks_dir.clear();
   }
+  if (!given.checks.reset_program.empty()) {
+    given.checks.reset_program = (here / given.checks.reset_program).lexically_normal();
+    given.agent.checks.can_reset = true;
+  }
   TRY(read_duration("--retest-after", given.retest_after, given.agent.checks.retest_first));
   TRY(read_duration("--check-every", given.check_every, given.agent.checks.periodic_every));
   given.take_workers = call.variable("KEIKO_STOP_WORKERS") == "1";
@@ -142,6 +146,10 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
                "(30s)");
   options.text("--check-every", "TIME", given->check_every,
                "how often an idle device is checked; 0: never (6h)");
+  options.text("--reset-program", "FILE", given->checks.reset_program,
+               "resets the idle device that its environment names; without it only people reset "
+               "devices")
+      .completes = cli::Completes::kFile;
   options.flag("--no-checks", given->no_checks,
                "start workers unchecked, and leave what is ill to an operator");
   add_telemetry_options(options, given->telemetry);

@@ -14,8 +14,12 @@ enum class CheckKind : int {
   kPeriodic = 1,      ///< now and then, on what is idle
   kAfterFailure = 2,  ///< on what a failed worker had
   kRetest = 3,        ///< of what is ill: the way out of a quarantine
+  kReset = 4,         ///< the device is reset, then checked: one outcome is named kResetCheck
 };
-std::string to_text(CheckKind kind);  ///< "preflight", "periodic", "after_failure", "retest"
+std::string to_text(CheckKind kind);  ///< "preflight", "periodic", ..., "retest", "reset"
+
+/// The outcome that says how a reset went: kOk, kCrit if it failed, kNotCovered if nobody can.
+inline constexpr const char* kResetCheck = "reset";
 
 /// The first four are also the exit codes of a check that an operator wrote.
 enum class CheckVerdict : int {

@@ -150,6 +150,7 @@ std::string to_text(CheckKind kind) {
     case CheckKind::kPeriodic: return "periodic";
     case CheckKind::kAfterFailure: return "after_failure";
     case CheckKind::kRetest: return "retest";
+    case CheckKind::kReset: return "reset";
   }
   return "unknown";
 }

@@ -17,11 +17,11 @@ class Checks(PartsTest):
     def path(self, name):
         return Path(self.pool.folder, name)
 
-    def join(self, name="n1", devices=2, retest_after="1h", **more):
+    def join(self, name="n1", devices=2, retest_after="1h", more=(), **environment):
         self.path("checks.d").mkdir(exist_ok=True)
         options = ["--checks-dir", self.path("checks.d"), "--retest-after", retest_after,
-                   "--kernel-log", "none"]
-        return self.pool.join(name, devices, options=options, **more)
+                   "--kernel-log", "none", *more]
+        return self.pool.join(name, devices, options=options, **environment)
 
     def hook(self, name, body):
         """An operator puts a check in place, whole or not at all."""
@@ -114,6 +114,31 @@ class Checks(PartsTest):
             self.assertEqual(self.pool.run("check", node).returncode, 0)
         self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
 
+    def test_a_gpu_that_wants_a_reset_is_reset_once_its_job_has_ended(self):
+        self.pool.serve()
+        self.edit_machine([])
+        program = self.path("reset")
+        program.write_text(f"#!/bin/sh\necho $KEIKO_DEVICE_UUID >> {self.path('was-reset')}\n")
+        program.chmod(0o755)
+        self.join("gpus", "auto", more=["--reset-program", program],
+                  environment=self.gpu_environment())
+        job = self.pool.submit("--devices", "2", "--", "sh", "-c",
+                               f"while [ ! -e {self.path('end')} ]; do sleep 0.05; done")
+        self.pool.wait_job(job, ["RUNNING"])
+        ill = self.pool.node("gpus")["devices"][0]["uuid"]
+        self.edit_machine([{"at": "/events", "value": [{"id": 1, "uuid": ill, "xid": 95}]}])
+        wait_until(lambda: self.ill("gpus") == {ill: "xid_95"}, 10, "the GPU is in quarantine")
+        self.assertFalse(self.path("was-reset").exists(), "its job still runs")
+        self.path("end").touch()
+        self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
+        wait_until(lambda: not self.ill("gpus"), 20, "a reset ends the quarantine")
+        self.assertEqual(self.path("was-reset").read_text().split(), [ill])
+        self.assertIn("reset", self.incidents("gpus")[-1]["ended_by"])
+
+    def gpu_environment(self):
+        return {"LD_LIBRARY_PATH": str(BUILD / "fake_nvml"),
+                "KEIKO_FAKE_NVML": str(self.path("machine.json"))}
+
     def edit_machine(self, edits):
         file = self.path("machine.json")
         base = str(MACHINES / "rtx4090x2_workstation.json")
@@ -125,8 +150,7 @@ class Checks(PartsTest):
         self.pool.serve()
         holder = {"pid": os.getpid(), "memory_mib": 9000, "kind": "compute"}
         self.edit_machine([{"at": "/gpus/0/processes", "value": [holder]}])
-        self.join("gpus", "auto", environment={"LD_LIBRARY_PATH": str(BUILD / "fake_nvml"),
-                                               "KEIKO_FAKE_NVML": str(self.path("machine.json"))})
+        self.join("gpus", "auto", environment=self.gpu_environment())
         held, free = [device["uuid"] for device in self.pool.node("gpus")["devices"]]
         says = "echo $CUDA_VISIBLE_DEVICES >> " + str(self.path("ran"))
         for _ in range(2):

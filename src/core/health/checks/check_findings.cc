@@ -1,6 +1,7 @@
 #include "core/health/checks/check_findings.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "base/text.h"
 
@@ -50,20 +51,43 @@ std::string not_covered(const std::vector<CheckOutcome>& outcomes) {
   return left.empty() ? "" : "not covered: " + join(left, ", ");
 }
 
+namespace {
+
+/// What the whole of it ends or begins, beside what each outcome says; nothing if it does not.
+std::optional<ObservationKind> result_of(CheckKind kind,
+                                         const std::vector<CheckOutcome>& outcomes) {
+  const bool proved = has_proved_itself(outcomes);
+  if (kind == CheckKind::kRetest && proved) return ObservationKind::kRetestPassed;
+  if (kind != CheckKind::kReset) return std::nullopt;
+  for (const CheckOutcome& one : outcomes) {
+    if (one.check != kResetCheck) continue;
+    if (one.verdict == CheckVerdict::kCrit) return ObservationKind::kResetFailed;
+    if (one.verdict == CheckVerdict::kOk && proved) return ObservationKind::kDeviceReset;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
 std::vector<Observation> observations_of(const CheckedSubject& checked,
                                          const std::vector<CheckOutcome>& outcomes) {
   std::vector<Observation> seen;
   for (const CheckOutcome& outcome : outcomes) {
-    if (outcome.verdict != CheckVerdict::kNotCovered) seen.push_back(about(checked, outcome));
+    const bool told = outcome.verdict != CheckVerdict::kNotCovered && outcome.check != kResetCheck;
+    if (told) seen.push_back(about(checked, outcome));
   }
-  if (checked.kind != CheckKind::kRetest || !has_proved_itself(outcomes)) return seen;
+  const std::optional<ObservationKind> result = result_of(checked.kind, outcomes);
+  if (!result) return seen;
   Observation passed;
   passed.subject = checked.subject;
-  passed.kind = ObservationKind::kRetestPassed;
+  passed.kind = *result;
   // Before the outcomes, so that it does not end what one of them warns of.
   passed.at = checked.at - nanoseconds(1);
   passed.boot = checked.boot;
   passed.detail = not_covered(outcomes);
+  for (const CheckOutcome& one : outcomes) {
+    if (one.check == kResetCheck) passed.text = "reset: " + one.text;
+  }
   seen.push_back(std::move(passed));
   return seen;
 }

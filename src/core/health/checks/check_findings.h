@@ -27,7 +27,8 @@ struct CheckedSubject {
   std::string boot;
 };
 
-/// RETURNS: an observation for each outcome, and of a re-test that was passed that it was.
+/// RETURNS: an observation for each outcome, and of a re-test that was passed that it was; of a
+/// reset, that the device was reset and answers, or that it could not be.
 std::vector<Observation> observations_of(const CheckedSubject& checked,
                                          const std::vector<CheckOutcome>& outcomes);
 

@@ -49,7 +49,8 @@ Done CheckPlan::ask(const HealthSubject& subject) {
 std::optional<CheckWanted> CheckPlan::next(Time now, const HealthState& state,
                                            const std::set<std::string>& busy) {
   if (running_) return std::nullopt;
-  running_ = retest(now, state, busy);
+  running_ = reset(now, state, busy);
+  if (!running_) running_ = retest(now, state, busy);
   if (!running_) running_ = other(now, busy);
   return running_;
 }
@@ -57,6 +58,11 @@ std::optional<CheckWanted> CheckPlan::next(Time now, const HealthState& state,
 void CheckPlan::finished(bool proved, Time now) {
   CHECK(running_.has_value());
   Turn& turn = turns_[running_->subject];
+  if (running_->kind == CheckKind::kReset) {
+    turn.resets = proved ? 0 : std::min(turn.resets + 1, kMostDoublings);
+    turn.reset_at = now;
+    return running_.reset();
+  }
   if (running_->kind == CheckKind::kRetest) {
     turn.failures = proved ? 0 : std::min(turn.failures + 1, kMostDoublings);
   }
@@ -104,11 +110,35 @@ bool CheckPlan::is_due(const HealthSubject& subject, const HealthState& state, T
     const bool tested = turn.tested_at > condition.since;
     const int32_t doublings = std::min(
         (tested ? turn.failures : 0) + flaps_of(health->second, condition.cause), kMostDoublings);
-    const Duration pause =
-        std::min(options_.retest_first * (int64_t{1} << doublings), options_.retest_most);
-    if (now >= (tested ? turn.tested_at : condition.since) + pause) return true;
+    if (now >= (tested ? turn.tested_at : condition.since) + pause(doublings)) return true;
   }
   return false;
+}
+
+Duration CheckPlan::pause(int32_t doublings) const {
+  return std::min(options_.retest_first * (int64_t{1} << doublings), options_.retest_most);
+}
+
+/// RETURNS: the reset of an idle device that wants one. At once, and after each that did not help
+/// with the pauses of re-tests.
+std::optional<CheckWanted> CheckPlan::reset(Time now, const HealthState& state,
+                                            const std::set<std::string>& busy) const {
+  const auto node = state.nodes.find(node_);
+  if (!options_.can_reset || node == state.nodes.end()) return std::nullopt;
+  for (const auto& [subject, health] : node->second.subjects) {
+    std::vector<std::string> devices = members(subject);
+    if (devices.empty() || !is_idle(devices, busy)) continue;
+    const auto found = turns_.find(subject);
+    const Turn turn = found == turns_.end() ? Turn{} : found->second;
+    for (const auto& [id, condition] : health.conditions) {
+      const bool wants =
+          condition.remedy == Remedy::kReset || condition.remedy == Remedy::kDrainReset;
+      const bool tried = turn.reset_at >= condition.since;
+      if (!wants || (tried && now < turn.reset_at + pause(turn.resets))) continue;
+      return CheckWanted{CheckKind::kReset, subject, std::move(devices)};
+    }
+  }
+  return std::nullopt;
 }
 
 /// RETURNS: the re-test whose subject waited longest.

@@ -2,6 +2,7 @@
 // how it went; time comes from the caller alone.
 //
 //   what is ill and a test may end it ──► re-test, again and again, ever more seldom
+//   what only a reset cures           ──► reset, likewise, once it is idle
 //   what a failed worker had          ──► after failure, as soon as it is idle
 //   what is idle for long             ──► periodic
 //
@@ -33,6 +34,8 @@ struct CheckOptions {
   Duration suspect_pause = minutes(10);
   /// Between two checks of what is idle; 0: never.
   Duration periodic_every = hours(6);
+  /// Somebody can reset devices here. Off by default: a reset is a machine's owner's to allow.
+  bool can_reset = false;
 };
 
 struct CheckWanted {
@@ -70,12 +73,17 @@ class CheckPlan {
   struct Turn {
     Time tested_at;        ///< the end of the last test that counts
     int32_t failures = 0;  ///< of re-tests in a row
+    Time reset_at;         ///< the end of the last attempt at a reset
+    int32_t resets = 0;    ///< attempts in vain, in a row
     bool asked = false;
     bool suspect = false;
   };
   std::vector<std::string> members(const HealthSubject& subject) const;
   std::vector<HealthSubject> subjects() const;
   bool is_due(const HealthSubject& subject, const HealthState& state, Time now) const;
+  std::optional<CheckWanted> reset(Time now, const HealthState& state,
+                                   const std::set<std::string>& busy) const;
+  Duration pause(int32_t doublings) const;
   std::optional<CheckWanted> retest(Time now, const HealthState& state,
                                     const std::set<std::string>& busy);
   std::optional<CheckWanted> other(Time now, const std::set<std::string>& busy);

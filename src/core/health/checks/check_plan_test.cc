@@ -53,6 +53,21 @@ class CheckPlanTest : public testing::Test {
     health_.tell(seen);
   }
 
+  void may_reset() {
+    CheckOptions able = options();
+    able.can_reset = true;
+    plan_.emplace(able, "a", health_.state().nodes.at("a").devices, health_.now());
+  }
+  /// The running reset ends like this; the device answers.
+  void reset_ends(CheckVerdict verdict) {
+    const CheckWanted wanted = *plan_->running();
+    const std::string& uuid = wanted.devices.at(0);
+    const std::vector<CheckOutcome> outcomes{{kResetCheck, uuid, verdict, "x"},
+                                             {"present", uuid, CheckVerdict::kOk, "there"}};
+    plan_->finished(has_proved_itself(outcomes), health_.now());
+    health_.tell(observations_of({wanted.subject, wanted.kind, health_.now(), ""}, outcomes));
+  }
+
   HealthFixture health_;
   std::set<std::string> busy_;
   std::optional<CheckPlan> plan_;
@@ -127,6 +142,42 @@ TEST_F(CheckPlanTest, what_only_a_reset_ends_is_not_tested) {
   health_.tell(health_.xid("GPU-0", 95));
   ASSERT_TRUE(health_.view("GPU-0").quarantined);
   EXPECT_EQ(wait(7200), -1);
+}
+
+TEST_F(CheckPlanTest, what_wants_a_reset_is_reset_once_it_is_idle_and_comes_back) {
+  may_reset();
+  busy_ = {"GPU-0"};
+  health_.tell(health_.xid("GPU-0", 95));
+  EXPECT_EQ(wait(60), -1) << "a worker has it";
+  busy_.clear();
+  ASSERT_EQ(wait(1), 0);
+  EXPECT_EQ(plan_->running()->kind, CheckKind::kReset);
+  reset_ends(CheckVerdict::kOk);
+  EXPECT_FALSE(health_.view("GPU-0").quarantined);
+  EXPECT_TRUE(health_.view("GPU-0").on_probation);
+  EXPECT_EQ(wait(3600), -1);
+}
+
+TEST_F(CheckPlanTest, a_reset_that_fails_wants_a_reboot_and_is_not_tried_again) {
+  may_reset();
+  health_.tell(health_.xid("GPU-0", 95));
+  ASSERT_EQ(wait(1), 0);
+  reset_ends(CheckVerdict::kCrit);
+  EXPECT_EQ(health_.view("GPU-0").remedy, Remedy::kReboot);
+  EXPECT_EQ(wait(3600), -1);
+}
+
+TEST_F(CheckPlanTest, a_reset_without_an_answer_is_tried_again_with_pauses) {
+  may_reset();
+  health_.tell(health_.xid("GPU-0", 95));
+  wait(1);
+  std::vector<int64_t> pauses;
+  for (int i = 0; i < 3; ++i) {
+    reset_ends(CheckVerdict::kUnknown);
+    pauses.push_back(wait(400));
+  }
+  EXPECT_EQ(pauses, (std::vector<int64_t>{60, 120, 240}));
+  EXPECT_EQ(health_.view("GPU-0").remedy, Remedy::kReset);
 }
 
 TEST_F(CheckPlanTest, a_restart_of_the_agent_forgets_no_retest) {

@@ -141,6 +141,7 @@ std::map<std::string, std::string> hook_environment(const CheckOrder& order,
   environment["KEIKO_DEVICE_KIND"] = device->kind;
   environment["KEIKO_DEVICE_VENDOR"] = device->vendor;
   environment["KEIKO_DEVICE_PCI"] = device->pci_address;
+  environment["KEIKO_DEVICE_PARENT"] = device->parent_uuid;
   return environment;
 }
 
@@ -148,12 +149,30 @@ std::map<std::string, std::string> hook_environment(const CheckOrder& order,
 
 std::vector<CheckOutcome> LocalChecks::run(const CheckOrder& order, const std::stop_token& stop) {
   Run run{order, stop, {}};
+  if (order.kind == CheckKind::kReset) reset(run);
   if (order.machine) check_machine(run);
   if (!order.devices.empty()) check_devices(run);
   // A vendor's library shows a device that was lost only once everybody has closed it.
   devices_.reset();
-  if (!options_.hooks_dir.empty()) run_hooks(run);
+  if (!options_.hooks_dir.empty() && order.kind != CheckKind::kReset) run_hooks(run);
   return std::move(run.outcomes);
+}
+
+/// The slices of a device are reset with it, so the first stands for all.
+void LocalChecks::reset(Run& run) const {
+  if (run.order.devices.empty()) return;
+  const Device& device = run.order.devices.front();
+  if (options_.reset_program.empty()) {
+    run.outcomes.push_back({kResetCheck, device.uuid, Verdict::kNotCovered,
+                            "nobody resets devices here"});
+    return;
+  }
+  checks::Hook program{kResetCheck, options_.reset_program, {}, false};
+  const checks::HookEnd end = checks::run_hook(
+      program, {hook_environment(run.order, &device), options_.limit}, run.stop);
+  const Verdict verdict = end.verdict == Verdict::kWarn ? Verdict::kUnknown : end.verdict;
+  run.outcomes.push_back({kResetCheck, device.uuid, verdict, end.text});
+  if (verdict != Verdict::kOk) run.outcomes.back().text += " (" + options_.reset_program + ")";
 }
 
 void LocalChecks::check_machine(Run& run) const {
@@ -174,6 +193,7 @@ void LocalChecks::check_devices(Run& run) {
     }
     run.outcomes.push_back({"present", device.uuid, Verdict::kOk, "the device is there"});
     check_memory(run, device);
+    if (run.order.kind == CheckKind::kReset) continue;
     check_compute(run, *found, device);
   }
   if (found.ok()) check_links(run, *found);

@@ -1,9 +1,11 @@
 // LocalChecks: what can be checked from this process, and what an operator's hooks check.
 //
 //   machine   disk (room in the state folder), clock (no time before this program was written)
-//   device    present, memory (nobody holds much of it), links (as many and as fast as at the start),
+//   device    present, memory (nobody holds much of it), links (as many and as fast as at the
+//   start),
 //             compute (a product of known result, on the cores of a cpu slot)
 //   hooks     executable files of a folder
+//   reset     by a program of the machine's owner; then present and memory
 //
 // It asks a Devices driver of its own, so that nobody waits for it. Accelerators are not made to
 // compute: that would need the vendor's runtime in this process; it is said as not covered. One
@@ -44,6 +46,7 @@ class LocalChecks : public Checks {
   void check_links(Run& run, const Inventory& inventory) const;
   void check_compute(Run& run, const Inventory& inventory, const Device& device) const;
   void run_hooks(Run& run) const;
+  void reset(Run& run) const;
   Done open();
   Result<Inventory> inventory(CheckKind kind);
   Result<std::string> holders(const Device& device);

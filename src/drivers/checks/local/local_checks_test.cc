@@ -218,6 +218,22 @@ TEST_F(LocalChecksTest, a_hook_that_anybody_may_write_to_is_not_run) {
   EXPECT_THAT(of("open").text, HasSubstr("anybody may write"));
 }
 
+TEST_F(LocalChecksTest, a_program_of_the_owner_resets_a_device_which_is_looked_at_afterwards) {
+  EXPECT_EQ(of(kResetCheck, CheckKind::kReset).verdict, CheckVerdict::kNotCovered);
+  here_.local.reset();
+  here_.hook(".reset", "echo $KEIKO_CHECK $KEIKO_DEVICE_UUID; exit 0");
+  here_.hook("hook", "exit 2");
+  here_.options.reset_program = here_.folder + "/.reset";
+  EXPECT_EQ(of(kResetCheck, CheckKind::kReset),
+            (CheckOutcome{kResetCheck, "fake-0", CheckVerdict::kOk, "reset fake-0"}));
+  EXPECT_EQ(of("present", CheckKind::kReset).verdict, CheckVerdict::kOk);
+  EXPECT_EQ(of("hook", CheckKind::kReset).text, "was not run") << "the re-test is another matter";
+  here_.hook(".reset", "echo in use; exit 2");
+  EXPECT_EQ(of(kResetCheck, CheckKind::kReset).verdict, CheckVerdict::kCrit);
+  here_.hook(".reset", "exit 7");
+  EXPECT_EQ(of(kResetCheck, CheckKind::kReset).verdict, CheckVerdict::kUnknown);
+}
+
 TEST_F(LocalChecksTest, only_executable_files_are_hooks) {
   here_.hook("plain", "exit 2");
   chmod((here_.folder + "/plain").c_str(), 0644);

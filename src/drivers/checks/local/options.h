@@ -12,6 +12,9 @@ namespace keiko {
 struct LocalChecksOptions {
   /// Executable files in it are checks, too; empty: none. See hook.h.
   std::string hooks_dir = "/etc/keiko/checks.d";
+  /// Resets the device that the environment names, as for a hook: exit 0 it was reset, 2 it could
+  /// not be, anything else no answer. Empty: nobody resets devices.
+  std::string reset_program;
   /// What one hook may take before a worker starts: a user waits for it ...
   Duration preflight_limit = seconds(5);
   /// ... and otherwise: long enough for a vendor's own test of some minutes.
