@@ -292,6 +292,11 @@ void AgentLoop::look_at_health(bool at_once) {
   const Time now = parts_.clock.now();
   if (!at_once && now - health_look_ < kLookEvery) return;
   health_look_ = now;
+  {
+    const std::lock_guard lock(readings_mutex_);
+    health_->take_readings(readings_, now);
+    readings_.clear();
+  }
   const bool changed = health_->look(now);
   if (checks_ && !stopping_) checks_->look(now);
   if (changed && link_status_ == LinkStatus::kOpen) {

@@ -70,8 +70,8 @@ class AgentLoop : private AgentListener {
   /// without ends the wait of the first.
   void stop(bool take_workers);
 
-  /// Tells the server the newest readings, if it listens and nothing else waits to be sent. Safe
-  /// from any thread.
+  /// Tells the judge of health the newest readings, and the server if it listens and nothing else
+  /// waits to be sent. Safe from any thread.
   void send_readings(const std::vector<Reading>& readings);
 
   const NodeSpec& spec() const { return brain_.spec(); }
@@ -141,6 +141,8 @@ class AgentLoop : private AgentListener {
   std::map<WorkerKey, Time> held_ends_;         ///< ends to tell at the latest then, output first
   std::unique_ptr<AgentLink> link_;
   std::unique_ptr<HealthWatch> health_;
+  std::mutex readings_mutex_;
+  std::vector<Reading> readings_;               ///< the newest that the judge has not seen
   std::unique_ptr<CheckDesk> checks_;           ///< none: nothing is checked
   LinkStatus link_status_ = LinkStatus::kClosed;
   bool link_closing_ = false;

@@ -36,6 +36,10 @@ void AgentLoop::carry_out(const node::SendReport& effect) {
 
 // Lost readings are no loss: the next ones are newer.
 void AgentLoop::send_readings(const std::vector<Reading>& readings) {
+  {
+    const std::lock_guard lock(readings_mutex_);
+    readings_ = readings;
+  }
   static_cast<void>(link_->send(readings));
 }
 

@@ -83,6 +83,10 @@ void HealthWatch::observe(std::vector<Observation> seen) {
   }
 }
 
+void HealthWatch::take_readings(const std::vector<Reading>& readings, Time now) {
+  append(pending_, findings_.look(readings, {node_, boot_, now}));
+}
+
 bool HealthWatch::is_open(const HealthSubject& subject, const std::string& cause) const {
   const auto node = brain_.state().nodes.find(node_);
   if (node == brain_.state().nodes.end()) return false;

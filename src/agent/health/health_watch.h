@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "agent/state_folder.h"
+#include "core/health/checks/reading_findings.h"
 #include "core/health/health_brain.h"
 #include "model/node.h"
 #include "model/node_health.h"
@@ -42,6 +43,8 @@ class HealthWatch {
 
   /// What checks found; judged at the next look. That a check passed matters only where it failed.
   void observe(std::vector<Observation> seen);
+  /// What telemetry read; judged at the next look.
+  void take_readings(const std::vector<Reading>& readings, Time now);
   /// An operator says that what he names is well. RETURNS: kNotFound if nothing is wrong with it.
   Done clear(const HealthSubject& subject, const std::string& reason, Time now);
   /// RETURNS: why none of these devices takes work now; empty if all may.
@@ -66,6 +69,7 @@ class HealthWatch {
   std::set<std::string> lost_;    ///< whole devices or slices that do not answer now
   std::vector<Observation> pending_;  ///< for the next look
   std::vector<std::string> suspects_;
+  health::ReadingFindings findings_;
   health::HealthBrain brain_;
   HealthReport report_;
   bool drain_ = false;

@@ -175,6 +175,13 @@ TEST_F(LoopChecksTest, an_operator_has_it_tested_at_once_or_clears_it) {
   EXPECT_EQ(incident.ended_by, "an operator cleared it: ada: new cable");
 }
 
+TEST_F(LoopChecksTest, what_telemetry_reads_is_judged) {
+  loop_->send_readings({{{SubjectKind::kDevice, "fake-1"}, {{"row_remap_failed", 1.0}}}});
+  beat();
+  EXPECT_TRUE(is_quarantined("fake-1"));
+  EXPECT_EQ(link_->health.back().subjects[0].owner, "vendor");
+}
+
 TEST_F(LoopChecksTest, nothing_is_tested_beside_a_worker_also_one_that_was_adopted) {
   start_on(0);
   ASSERT_TRUE(turn_until([&] { return has_started(); }));
