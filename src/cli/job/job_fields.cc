@@ -57,7 +57,9 @@ std::vector<JobField> make_fields() {
        "how often nodes and devices may fail under it", "20", 0, 1'000'000},
       {"", "grace", "grace", kDuration, &Spec::grace, "time between SIGTERM and SIGKILL", "30s"},
       {"", "time_limit", "time_limit", kDuration, &Spec::time_limit,
-       "how long one start of the job may run; one that takes longer ends it for good; 0 is no limit", "12h"},
+       "how long one start of the job may run; one that takes longer ends it for good; 0 is no "
+       "limit",
+       "12h"},
       {"", "log_limit", "log_limit", kBytes, &Spec::log_limit,
        "size of each log of each worker before it is cut", "1GiB"},
       {"", "checkpoint_dir", "checkpoint_dir", kPath, &Spec::checkpoint_dir,
