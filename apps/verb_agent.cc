@@ -10,6 +10,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "device_choice.h"
+#include "drivers/checks/local/local_checks.h"
 #include "drivers/clock/system/system_clock.h"
 #include "drivers/host/hwloc/hwloc_host.h"
 #include "drivers/kmsg/kmsg_log.h"
@@ -29,6 +30,8 @@ struct Given {
   std::string place;
   std::string kernel_log = "/dev/kmsg";
   TelemetryGiven telemetry;
+  LocalChecksOptions checks;
+  bool no_checks = false;
   bool no_cgroups = false;
   bool no_device_guard = false;
   std::vector<std::string> shared_devices;
@@ -61,6 +64,13 @@ Done serve(Given& given) {
   parts.door = &door;
   KmsgLog kernel_log(given.kernel_log);
   if (given.kernel_log != "none") parts.kernel_log = &kernel_log;
+  given.checks.disk = given.state;
+  if (!given.no_checks) {
+    parts.make_checks = [&given]() -> std::unique_ptr<Checks> {
+      return std::make_unique<LocalChecks>(given.checks,
+                                           [&given] { return make_devices(given.devices); });
+    };
+  }
   const auto loop = TRY(agent::AgentLoop::open(given.agent, parts));
   const auto telemetry =
       TRY(start_telemetry(given.telemetry, {folder, given.devices, loop->spec().name}));
@@ -98,6 +108,15 @@ Done complete(Given& given, const cli::Invocation& call) {
   const std::filesystem::path here = call.current_directory;
   if (given.state.empty()) given.state = cli::state_directory("", call.variable) + "/agent";
   given.state = (here / given.state).lexically_normal();
+  if (given.checks.hooks_dir != "none") {
+    given.checks.hooks_dir = (here / given.checks.hooks_dir).lexically_normal();
+  } else {
+    given.checks.hooks_dir.clear();
+  }
+  if (!given.checks.reset_program.empty()) {
+    given.checks.reset_program = (here / given.checks.reset_program).lexically_normal();
+    given.agent.checks.can_reset = true;
+  }
   given.take_workers = call.variable("KEIKO_STOP_WORKERS") == "1";
   given.agent.base_env = agent::base_environment();
   return complete_telemetry(given.telemetry);
@@ -135,6 +154,21 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
                "zone and rack as labels: a file of the pool's racks, or a program that prints "
                "KEY=VALUE lines")
       .completes = cli::Completes::kFile;
+  options.text("--checks-dir", "DIR", given->checks.hooks_dir,
+               "executable files that check devices and machine, none for none "
+               "(/etc/keiko/checks.d)")
+      .completes = cli::Completes::kDirectory;
+  options.duration("--retest-after", given->agent.checks.retest_first,
+               "from when something falls ill to its first re-test; doubles with each that fails "
+               "(30s)");
+  options.duration("--check-every", given->agent.checks.periodic_every,
+               "how often an idle device is checked; 0: never (6h)");
+  options.text("--reset-program", "FILE", given->checks.reset_program,
+               "resets the idle device that its environment names; without it only people reset "
+               "devices")
+      .completes = cli::Completes::kFile;
+  options.flag("--no-checks", given->no_checks,
+               "start workers unchecked, and leave what is ill to an operator");
   add_telemetry_options(options, given->telemetry);
   options.flag("--no-cgroups", given->no_cgroups, "hold limits by other means");
   options.flag("--no-device-guard", given->no_device_guard,

@@ -96,6 +96,7 @@ AgentLoop::~AgentLoop() {
     reader = std::move(logs_);
   }
   reader.reset();
+  checks_.reset();  // its lanes wake the inbox
   shipper_.reset();
   link_.reset();
   desk_.reset();
@@ -114,6 +115,11 @@ Done AgentLoop::prepare() {
   health_ = std::make_unique<HealthWatch>(
       HealthSources{parts_.folder, parts_.devices, parts_.kernel_log, &kernel_clock_us}, spec(),
       parts_.clock.now());
+  if (parts_.make_checks) {
+    checks_ = std::make_unique<CheckDesk>(
+        CheckParts{parts_.make_checks, *health_, parts_.folder.path(), [this] { inbox_->wake(); }},
+        options_.checks, spec(), parts_.clock.now());
+  }
   if (parts_.make_ship_link) {
     LogShipOptions options;
     options.server = options_.server;
@@ -134,8 +140,9 @@ void AgentLoop::adopt() {
   for (const ProcessState& state : parts_.substrate.poll()) {
     adopted.workers.push_back(report_of(state));
     known_[state.key] = state;
-    if (is_live(state)) set_logs_live(state.key, true);
     if (!is_live(state)) continue;
+    set_logs_live(state.key, true);
+    if (checks_) checks_->adopt(state.key);
     const WorkerPaths paths = worker_paths(parts_.folder.path(), state.key);
     const Done listening = sockets_->listen(state.key, paths.socket);
     if (!listening.ok()) log_warn("worker_socket_failed", listening.error().text());
@@ -193,6 +200,7 @@ bool AgentLoop::turn(Duration at_most) {
   wait(at_most);
   take_posts();
   take_news();
+  take_checks();
   look_at_workers();
   look_at_health();
   tell_ends();
@@ -289,11 +297,17 @@ void AgentLoop::look_at_workers() {
 }
 
 /// A report that cannot be sent now goes with the next session.
-void AgentLoop::look_at_health() {
+void AgentLoop::look_at_health(bool at_once) {
   const Time now = parts_.clock.now();
-  if (now - health_look_ < kLookEvery) return;
+  if (!at_once && now - health_look_ < kLookEvery) return;
   health_look_ = now;
+  {
+    const std::lock_guard lock(readings_mutex_);
+    health_->take_readings(readings_, now);
+    readings_.clear();
+  }
   const bool changed = health_->look(now);
+  if (checks_ && !stopping_) checks_->look(now);
   if (changed && link_status_ == LinkStatus::kOpen) {
     static_cast<void>(link_->send(health_->report()));
   }
@@ -315,6 +329,9 @@ void AgentLoop::note_change(const ProcessState& state) {
     sockets_->drain(state.key);
     take_news();
     set_logs_live(state.key, false);
+    const EndCause cause = state.end.cause;
+    const bool exited = cause == EndCause::kExited && state.end.exit_code != 0;
+    if (checks_) checks_->vacate(state.key, exited || cause == EndCause::kSignalled);
     held_ends_[state.key] = parts_.clock.now() + options_.log_flush;
     return;  // tell_ends() goes on
   }
@@ -360,6 +377,11 @@ void AgentLoop::feed(node::EventBody body) {
   for (const node::Effect& effect : effects) {
     std::visit([this](const auto& one) { carry_out(one); }, effect);
   }
+  tell_own();
+}
+
+/// What carrying out effects led to.
+void AgentLoop::tell_own() {
   while (!own_events_.empty()) {
     std::vector<node::EventBody> events;
     events.swap(own_events_);

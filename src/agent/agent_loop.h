@@ -19,7 +19,8 @@
 #include <vector>
 
 #include "agent/attach/attach_desk.h"
-#include "agent/health_watch.h"
+#include "agent/health/check_desk.h"
+#include "agent/health/health_watch.h"
 #include "agent/inbox.h"
 #include "agent/log_reader.h"
 #include "agent/log_shipper.h"
@@ -48,6 +49,8 @@ struct AgentParts {
   /// Carries workers' output to the server; nothing: it stays here.
   MakeLogShipLink make_ship_link = {};
   WorkerDoor* door = nullptr;  ///< none: nobody is let into workers
+  /// Nothing: workers start unchecked, and what waits for a re-test waits for an operator.
+  MakeChecks make_checks = {};
 };
 
 class AgentLoop : private AgentListener {
@@ -69,8 +72,8 @@ class AgentLoop : private AgentListener {
   /// without ends the wait of the first.
   void stop(bool take_workers);
 
-  /// Tells the server the newest readings, if it listens and nothing else waits to be sent. Safe
-  /// from any thread.
+  /// Tells the judge of health the newest readings, and the server if it listens and nothing else
+  /// waits to be sent. Safe from any thread.
   void send_readings(const std::vector<Reading>& readings);
 
   const NodeSpec& spec() const { return brain_.spec(); }
@@ -99,12 +102,13 @@ class AgentLoop : private AgentListener {
   void take(const StopOrder& post);
   void take_news();
   void look_at_workers();
-  void look_at_health();
+  void look_at_health(bool at_once = false);
   void note_change(const ProcessState& state);
   void set_logs_live(const WorkerKey& key, bool live);
   void tell_ends();
   void keep_link();
   void feed(node::EventBody body);
+  void tell_own();
   bool is_over();
 
   // effects.cc: what goes out.
@@ -121,6 +125,13 @@ class AgentLoop : private AgentListener {
   std::vector<int32_t> cores_for(const WorkerLaunch& launch) const;
   void hold_lease();
 
+  // health/loop_checks.cc: workers wait until their devices are found well.
+  void admit(const node::Spawn& effect);
+  void take_checks();
+  void start_now(const node::Spawn& effect);
+  void refuse(const WorkerKey& key, EndCause cause, const std::string& why);
+  void carry_out(const node::ActOnHealth& effect);
+
   const AgentOptions options_;
   AgentParts parts_;
   node::NodeBrain brain_;
@@ -134,6 +145,9 @@ class AgentLoop : private AgentListener {
   std::map<WorkerKey, Time> held_ends_;         ///< ends to tell at the latest then, output first
   std::unique_ptr<AgentLink> link_;
   std::unique_ptr<HealthWatch> health_;
+  std::mutex readings_mutex_;
+  std::vector<Reading> readings_;               ///< the newest that the judge has not seen
+  std::unique_ptr<CheckDesk> checks_;           ///< none: nothing is checked
   LinkStatus link_status_ = LinkStatus::kClosed;
   bool link_closing_ = false;
   bool unreachable_told_ = false;

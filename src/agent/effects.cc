@@ -36,20 +36,32 @@ void AgentLoop::carry_out(const node::SendReport& effect) {
 
 // Lost readings are no loss: the next ones are newer.
 void AgentLoop::send_readings(const std::vector<Reading>& readings) {
+  {
+    const std::lock_guard lock(readings_mutex_);
+    readings_ = readings;
+  }
   static_cast<void>(link_->send(readings));
 }
 
-void AgentLoop::carry_out(const node::Spawn& effect) {
+void AgentLoop::carry_out(const node::Spawn& effect) { admit(effect); }
+
+void AgentLoop::start_now(const node::Spawn& effect) {
   const WorkerLaunch& launch = effect.launch;
   const Done started = start_worker(launch, effect.reserve_port);
   look_now_ = true;
   if (started.ok()) return;
-  WorkerReport report;
-  report.key = launch.key;
-  report.status = WorkerStatus::kEnded;
   const bool nodes_fault = is_nodes_fault(started.error());
-  report.end.cause = nodes_fault ? EndCause::kNodeFailed : EndCause::kStartFailed;
-  report.end.last_words = started.error().message;
+  refuse(launch.key, nodes_fault ? EndCause::kNodeFailed : EndCause::kStartFailed,
+         started.error().message);
+}
+
+/// The worker never ran, and this is why.
+void AgentLoop::refuse(const WorkerKey& key, EndCause cause, const std::string& why) {
+  WorkerReport report;
+  report.key = key;
+  report.status = WorkerStatus::kEnded;
+  report.end.cause = cause;
+  report.end.last_words = why;
   own_events_.push_back(node::WorkerChanged{std::move(report)});
 }
 
@@ -94,6 +106,7 @@ Done AgentLoop::start_worker(const WorkerLaunch& launch, bool reserve_port) {
     return started;
   }
   known_[launch.key].key = launch.key;
+  if (checks_) checks_->occupy(launch.key, uuids);
   return done();
 }
 
@@ -108,6 +121,15 @@ std::vector<int32_t> AgentLoop::cores_for(const WorkerLaunch& launch) const {
 }
 
 void AgentLoop::carry_out(const node::SignalWorker& effect) {
+  if (checks_ && checks_->drop(effect.key)) {
+    WorkerReport report;
+    report.key = effect.key;
+    report.status = WorkerStatus::kEnded;
+    report.end.cause = EndCause::kSignalled;  // the brain knows by whom
+    report.end.signal = effect.signal;
+    own_events_.push_back(node::WorkerChanged{std::move(report)});
+    return;
+  }
   const Done sent = parts_.substrate.signal(effect.key, effect.signal);
   look_now_ = true;
   // It may have ended a moment ago; its end is on the way.
@@ -120,6 +142,10 @@ void AgentLoop::carry_out(const node::NoticeWorker& effect) {
 }
 
 void AgentLoop::carry_out(const node::ForgetProcess& effect) {
+  if (checks_) {
+    checks_->drop(effect.key);
+    checks_->vacate(effect.key, false);
+  }
   const Done forgotten = parts_.substrate.forget(effect.key);
   // A worker that could not be started is not known there.
   if (!forgotten.ok() && forgotten.error().code != Code::kNotFound) {

@@ -7,6 +7,7 @@
 
 #include "base/bytes.h"
 #include "base/time.h"
+#include "core/health/checks/check_plan.h"
 
 namespace keiko::agent {
 
@@ -41,6 +42,8 @@ struct AgentOptions {
   Duration log_flush = seconds(1);
   /// How long the node keeps output that the server has.
   Duration log_keep = hours(1);
+  /// Which checks are made when.
+  health::CheckOptions checks;
   /// Messages of the server that may wait for the loop. Beyond it the stream is given up, since the
   /// next session repeats all that still matters.
   size_t queue_limit = 10'000;

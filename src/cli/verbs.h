@@ -37,6 +37,8 @@ Verb verb_uncordon();
 Verb verb_forget();
 Verb verb_health();
 Verb verb_incidents();
+Verb verb_clear();
+Verb verb_check();
 Verb verb_events();
 Verb verb_version();
 Verb verb_completion();

@@ -45,13 +45,13 @@ enum class ObservationKind : int {
   kDeviceLost = 10,
   kDeviceBack = 11,
   kPreflightFailed = 12,
-  kCheckResult = 13,      ///< code: 0 OK, 1 WARN, 2 CRIT; detail: the check's name
+  kCheckResult = 13,      ///< code: 0 OK, 1 WARN, 2 CRIT, 3 no answer; detail: which check
   kDiskLow = 14,          ///< value: bytes free; limit: the floor; detail: the place
   kClockSkew = 15,        ///< value: microseconds away
   kDstateProcess = 16,    ///< value: pid
   kMemoryNotReleased = 17,  ///< value: bytes still held
   kReboot = 18,           ///< boot: the new one
-  kRetestPassed = 19,
+  kRetestPassed = 19,     ///< detail: what was not covered
   kOperatorClear = 20,    ///< detail: who
   kLinkUp = 21,
   kDeviceReset = 22,      ///< it was reset and answers

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "model/health.h"
 #include "model/node.h"
 #include "model/worker.h"
 
@@ -111,8 +112,22 @@ struct ForgetWorker {
   WorkerKey key;
 };
 
-using ServerBody =
-    std::variant<Welcome, Refused, ReportAck, StartWorker, StopWorker, ForgetWorker>;
+enum class HealthAction : int {
+  kClear = 0,  ///< the subject is well: an operator says so
+  kCheck = 1,  ///< test it again as soon as it is idle
+};
+std::string to_text(HealthAction action);  ///< "clear", "check"
+
+/// What an operator wants of the node's health. Lost with its session: it is not repeated.
+struct HealthOrder {
+  HealthSubject subject;  ///< `node` is left empty: the agent's own
+  HealthAction action = HealthAction::kClear;
+  std::string who;
+  std::string why;
+};
+
+using ServerBody = std::variant<Welcome, Refused, ReportAck, StartWorker, StopWorker, ForgetWorker,
+                                HealthOrder>;
 
 struct ServerMessage {
   Session session;

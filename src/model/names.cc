@@ -1,4 +1,5 @@
 // The texts of the model's enumerations, and keys.
+#include "model/check.h"
 #include "model/device.h"
 #include "model/host.h"
 #include "model/job.h"
@@ -131,6 +132,37 @@ std::string to_text(EndCause cause) {
     case EndCause::kVanished: return "vanished";
     case EndCause::kNodeFailed: return "node_failed";
     case EndCause::kNodeLeft: return "node_left";
+    case EndCause::kNotWell: return "not_well";
+  }
+  return "unknown";
+}
+
+std::string to_text(HealthAction action) {
+  switch (action) {
+    case HealthAction::kClear: return "clear";
+    case HealthAction::kCheck: return "check";
+  }
+  return "unknown";
+}
+
+std::string to_text(CheckKind kind) {
+  switch (kind) {
+    case CheckKind::kPreflight: return "preflight";
+    case CheckKind::kPeriodic: return "periodic";
+    case CheckKind::kAfterFailure: return "after_failure";
+    case CheckKind::kRetest: return "retest";
+    case CheckKind::kReset: return "reset";
+  }
+  return "unknown";
+}
+
+std::string to_text(CheckVerdict verdict) {
+  switch (verdict) {
+    case CheckVerdict::kOk: return "ok";
+    case CheckVerdict::kWarn: return "warn";
+    case CheckVerdict::kCrit: return "crit";
+    case CheckVerdict::kUnknown: return "unknown";
+    case CheckVerdict::kNotCovered: return "not_covered";
   }
   return "unknown";
 }
@@ -167,6 +199,9 @@ std::string to_text(const ServerBody& body) {
     }
     std::string operator()(const ForgetWorker& m) const {
       return "forget_worker " + to_text(m.key);
+    }
+    std::string operator()(const HealthOrder& m) const {
+      return "health_order " + to_text(m.action) + " " + to_text(m.subject);
     }
   };
   return std::visit(Visitor{}, body);

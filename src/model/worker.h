@@ -101,6 +101,7 @@ enum class EndCause : int {
   kVanished = 7,      ///< gone without a trace (reboot, state lost)
   kNodeFailed = 8,    ///< never ran, as its node could not: disk full, no ports; see last_words
   kNodeLeft = 9,      ///< stopped because its agent was told to stop and take its workers along
+  kNotWell = 10,      ///< never ran, as its device or node failed a check first; see last_words
 };
 std::string to_text(EndCause cause);
 

@@ -27,8 +27,11 @@ Result<NodeAction> parse_node_action(const std::string& word) {
   if (word == "drain") return NodeAction::kDrain;
   if (word == "uncordon") return NodeAction::kUncordon;
   if (word == "forget") return NodeAction::kForget;
-  return invalid_argument(
-      "action: " + quote_text(word) + " is not one of cordon, drain, uncordon, forget", "action");
+  if (word == "clear") return NodeAction::kClear;
+  if (word == "check") return NodeAction::kCheck;
+  return invalid_argument("action: " + quote_text(word) +
+                              " is not one of cordon, drain, uncordon, forget, clear, check",
+                          "action");
 }
 
 Result<cluster::SubmitJob> parse_submit(const v1::SubmitJobRequest& request) {
@@ -159,9 +162,11 @@ void ClusterApi::act_on_node(const v1::ActOnNodeRequest& request,
     const NodeState* found = TRY(find_node(view.state, node));
     return Named{found->id, found->spec.name};
   };
-  loop_.query<Named>(find, [this, then, action = *action, why = request.why()](Result<Named> node) {
+  cluster::ActOnNode act{{}, *action, request.why(), request.device(), request.user()};
+  loop_.query<Named>(find, [this, then, act = std::move(act)](Result<Named> node) mutable {
     if (!node.ok()) return then(node.error());
-    post_one(loop_, cluster::ActOnNode{node->first, action, why},
+    act.node = node->first;
+    post_one(loop_, std::move(act),
              [then, name = node->second](const Result<JobId>& result, const std::string& text) {
                if (!result.ok()) return then(result.error());
                v1::ActOnNodeResponse response;

@@ -1,5 +1,6 @@
 // The server's commands to an agent: one branch per body.
 #include "wire/convert.h"
+#include "wire/words.h"
 
 namespace keiko {
 namespace {
@@ -26,6 +27,14 @@ struct BodyWriter {
   }
   void operator()(const ForgetWorker& m) const {
     *out.mutable_forget_worker()->mutable_key() = to_proto(m.key);
+  }
+  void operator()(const HealthOrder& m) const {
+    v1::HealthOrder& order = *out.mutable_health_order();
+    order.set_kind(to_text(m.subject.kind));
+    order.set_name(m.subject.name);
+    order.set_action(to_text(m.action));
+    order.set_who(m.who);
+    order.set_why(m.why);
   }
 };
 
@@ -55,6 +64,16 @@ Done read_body(const v1::ServerMessage& in, ServerBody& body) {
     case In::kForgetWorker:
       body.emplace<ForgetWorker>(ForgetWorker{from_proto(in.forget_worker().key())});
       return done();
+    case In::kHealthOrder: {
+      HealthOrder& order = body.emplace<HealthOrder>();
+      const v1::HealthOrder& told = in.health_order();
+      order.subject.kind = TRY(parse_word(told.kind(), kHealthSubjectKinds, "health_order.kind"));
+      order.subject.name = told.name();
+      order.action = TRY(parse_word(told.action(), kHealthActions, "health_order.action"));
+      order.who = told.who();
+      order.why = told.why();
+      return done();
+    }
     default:
       return invalid_argument("the server sent a message that this agent does not know; "
                               "update keiko on this machine", "body");

@@ -11,6 +11,7 @@
 #include "model/health.h"
 #include "model/host.h"
 #include "model/job.h"
+#include "model/messages.h"
 #include "model/verdict.h"
 #include "model/worker.h"
 
@@ -42,10 +43,11 @@ inline constexpr std::array kWorkerStatuses{WorkerStatus::kStarting, WorkerStatu
 inline constexpr std::array kEndCauses{
     EndCause::kNone,        EndCause::kExited,      EndCause::kSignalled,  EndCause::kStopped,
     EndCause::kStartFailed, EndCause::kOutOfMemory, EndCause::kLeaseEnded, EndCause::kVanished,
-    EndCause::kNodeFailed,  EndCause::kNodeLeft};
+    EndCause::kNodeFailed,  EndCause::kNodeLeft,    EndCause::kNotWell};
 inline constexpr std::array kHealthSubjectKinds{HealthSubjectKind::kNode,
                                                 HealthSubjectKind::kDevice,
                                                 HealthSubjectKind::kLink, HealthSubjectKind::kNic};
+inline constexpr std::array kHealthActions{HealthAction::kClear, HealthAction::kCheck};
 inline constexpr std::array kLinkKinds{LinkKind::kSystem, LinkKind::kNuma,  LinkKind::kPcie,
                                        LinkKind::kNvlink, LinkKind::kXgmi, LinkKind::kShared};
 inline constexpr std::array kNicKinds{NicKind::kEthernet, NicKind::kInfiniband, NicKind::kRoce,

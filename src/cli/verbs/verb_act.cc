@@ -1,5 +1,6 @@
 // The verbs that do one thing to each job or node they are given: cancel, hold, release, requeue;
-// cordon, drain, uncordon, forget. Every name is tried; the status is that of the first failure.
+// cordon, drain, uncordon, forget; clear, check. Every name is tried; the status is that of the
+// first failure.
 #include <memory>
 
 #include "cli/exit_code.h"
@@ -27,7 +28,11 @@ Result<std::string> act_on_job(Invocation& call, const std::string& name, const 
 Result<std::string> act_on_node(Invocation& call, const std::string& name,
                                 const std::string& action, const std::string& why) {
   v1::ActOnNodeRequest request;
-  request.set_node(name);
+  const bool of_health = action == "clear" || action == "check";
+  const size_t slash = of_health ? name.find('/') : std::string::npos;
+  request.set_node(name.substr(0, slash));
+  if (slash != std::string::npos) request.set_device(name.substr(slash + 1));
+  if (of_health) request.set_user(call.user);
   request.set_action(action);
   request.set_why(why);
   Client* const client = TRY(call.connection.client());
@@ -88,7 +93,38 @@ Verb node_verb(const std::string& name, const std::string& summary, const std::s
   return verb;
 }
 
+Verb health_verb(const std::string& name, const std::string& summary, const std::string& about) {
+  Verb verb;
+  verb.name = name;
+  verb.group = "Cluster";
+  verb.summary = summary;
+  verb.about = about;
+  verb.examples = {"keiko " + name + " node3/0" + (name == "clear" ? " --reason 'new cable'" : "")};
+  verb.add_options = [name](OptionSet& options) -> VerbRun {
+    auto given = std::make_shared<Given>();
+    options
+        .positionals("NODE[/DEVICE]", given->names,
+                     "nodes, or devices of nodes by index or UUID")
+        .completes = Completes::kNode;
+    Option& why = options.text("--reason", "TEXT", given->why, "why; kept with the incident");
+    why.required = name == "clear";
+    return make_run(given, name, act_on_node);
+  };
+  return verb;
+}
+
 }  // namespace
+
+Verb verb_clear() {
+  return health_verb("clear", "Say that something ill is well, and end its quarantine",
+                     "Of a node without a device: all that is ill on it. It comes back on "
+                     "probation; its incidents keep who said so, and why.");
+}
+Verb verb_check() {
+  return health_verb("check", "Test devices or a node again, now",
+                     "It happens once the device is idle; a test that passes ends a quarantine "
+                     "that waits for one. `keiko health NODE` tells how it went.");
+}
 
 Verb verb_cancel() {
   return job_verb("cancel", "Stop jobs for good",

@@ -23,6 +23,12 @@ bool of_infrastructure(const WorkerEnd& end) {
          (end.cause == EndCause::kSignalled && end.signal == kSigkill);
 }
 
+/// The job goes elsewhere and nothing is counted against it: its node leaves, or has found itself
+/// ill in time.
+bool is_nobodys_fault(const WorkerEnd& end) {
+  return end.cause == EndCause::kNodeLeft || end.cause == EndCause::kNotWell;
+}
+
 int32_t exit_code_of(const WorkerEnd& end) {
   switch (end.cause) {
     case EndCause::kExited: return end.exit_code;
@@ -38,6 +44,7 @@ Reason reason_of(const WorkerEnd& end) {
     case EndCause::kSignalled:
       return end.signal == kSigkill ? Reason::kWorkerKilled : Reason::kWorkerFailed;
     case EndCause::kStartFailed:
+    case EndCause::kNotWell:
     case EndCause::kNodeFailed: return Reason::kStartFailed;
     case EndCause::kOutOfMemory: return Reason::kOutOfMemory;
     case EndCause::kLeaseEnded:
@@ -59,6 +66,7 @@ std::string end_text(const WorkerEnd& end) {
     case EndCause::kLeaseEnded: return "was lost with its node's lease";
     case EndCause::kVanished: return "vanished";
     case EndCause::kNodeLeft: return "was stopped, as its node's agent was";
+    case EndCause::kNotWell: return "was not started";
     default: return "was stopped";
   }
 }
@@ -68,7 +76,7 @@ std::string end_text(const WorkerEnd& end) {
 std::pair<int, int32_t> blame_order(const WorkerState& worker) {
   const bool consequence = worker.end.cause == EndCause::kStopped;
   const bool vanished = worker.end.cause == EndCause::kVanished;
-  const bool left = worker.end.cause == EndCause::kNodeLeft;
+  const bool left = is_nobodys_fault(worker.end);
   const bool infrastructure = left || (of_infrastructure(worker.end) && !vanished);
   const int rank = consequence ? 3 : infrastructure ? 0 : 1;
   return {rank, worker.end_order};
@@ -128,7 +136,7 @@ Blame blame_of(const State& state, const JobState& gang) {
   blame.rank = root->place.rank;
   blame.reason = reason_of(root->end);
   blame.infrastructure = of_infrastructure(root->end);
-  blame.planned = root->end.cause == EndCause::kNodeLeft;
+  blame.planned = is_nobodys_fault(root->end);
   blame.exit_code = exit_code_of(root->end);
   blame.sentence = "rank " + std::to_string(blame.rank) + " on " +
                    state.nodes.at(root->place.node).spec.name + " " + end_text(root->end);

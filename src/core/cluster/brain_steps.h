@@ -50,6 +50,7 @@ class BrainSteps {
   void carry_out(uint64_t request, const SubmitJob& submit);
   void carry_out(uint64_t request, const ActOnJob& act);
   void carry_out(uint64_t request, const ActOnNode& act);
+  void act_on_health(uint64_t request, const NodeState& node, const ActOnNode& act);
   void carry_out(uint64_t request, const ChangeOptions& change);
   void hold(uint64_t request, const JobState& target, const std::string& why);
   void cancel(uint64_t request, const JobState& target, const std::string& why);

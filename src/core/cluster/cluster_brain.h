@@ -21,12 +21,22 @@ namespace keiko::cluster {
 // ---- what comes in ----
 
 enum class JobAction : int { kCancel = 0, kHold = 1, kRelease = 2, kRequeue = 3 };
-enum class NodeAction : int { kCordon = 0, kDrain = 1, kUncordon = 2, kForget = 3 };
+enum class NodeAction : int {
+  kCordon = 0, kDrain = 1, kUncordon = 2, kForget = 3,
+  kClear = 4,  ///< what is ill there is well: its agent is told
+  kCheck = 5,  ///< its agent is told to test it again
+};
 
 /// A token that was used before returns the job it made: a retried submit makes no second job.
 struct SubmitJob { JobSpec spec; std::string token; };
 struct ActOnJob { JobId job; JobAction action = JobAction::kCancel; std::string why; };
-struct ActOnNode { NodeId node; NodeAction action = NodeAction::kCordon; std::string why; };
+struct ActOnNode {
+  NodeId node;
+  NodeAction action = NodeAction::kCordon;
+  std::string why;
+  std::string device;  ///< of kClear and kCheck: UUID or index; empty: the node
+  std::string who;
+};
 struct ChangeOptions { LeaseOptions lease; std::string policy; };
 using CommandBody = std::variant<SubmitJob, ActOnJob, ActOnNode, ChangeOptions>;
 

@@ -321,6 +321,16 @@ TEST_F(Budgets, a_node_that_leaves_takes_no_new_work_meanwhile) {
   EXPECT_NE(job().workers[0].place.node, first);
 }
 
+TEST_F(Budgets, a_device_that_failed_a_check_in_time_is_nobodys_fault) {
+  JobSpec spec = job_spec(1, 1);
+  spec.restarts = 0;
+  spec.infra_restarts = 0;
+  job_ = pool_.submit(spec);
+  end(0, EndCause::kNotWell);
+  EXPECT_EQ(job().attempt, 2) << to_text(job().status) << ": " << job().message;
+  EXPECT_EQ(job().infra_faults + job().user_faults, 0);
+}
+
 TEST_F(Budgets, infrastructure_has_its_own) {
   JobSpec spec = job_spec(1, 1);
   spec.restarts = 0;

@@ -38,6 +38,27 @@ class HealthOfNodes : public testing::Test {
     return false;
   }
 
+  void command(NodeAction action, const std::string& device) {
+    const NodeId node = pool_.state().node_by_name.at("a");
+    pool_.feed(Command{77, ActOnNode{node, action, "new cable", device, "ada"}});
+  }
+  /// RETURNS: what the agent of "a" is told.
+  HealthOrder act(NodeAction action, const std::string& device) {
+    command(action, device);
+    for (const Send& send : pool_.all<Send>()) {
+      if (const auto* order = std::get_if<HealthOrder>(&send.message.body)) return *order;
+    }
+    ADD_FAILURE() << "nothing was sent";
+    return {};
+  }
+  Code refused(NodeAction action, const std::string& device) {
+    command(action, device);
+    for (const Reply& reply : pool_.all<Reply>()) {
+      if (reply.request == 77 && !reply.result.ok()) return reply.result.error().code;
+    }
+    return Code::kOk;
+  }
+
   TestPool pool_;
   std::vector<Note> notes_;
 };
@@ -81,6 +102,30 @@ TEST_F(HealthOfNodes, moves_what_runs_on_a_node_that_asks_to_be_drained) {
   pool_.feed(Wake{});
   EXPECT_NE(pool_.node_of(job, 0), first);
   EXPECT_EQ(pool_.job(job).infra_faults, 0);
+}
+
+TEST_F(HealthOfNodes, an_operators_word_goes_to_the_agent_by_the_devices_uuid) {
+  tell("a", {{in_quarantine(HealthSubjectKind::kDevice, uuid("a", 1))}, false, {}});
+  const HealthOrder clear = act(NodeAction::kClear, "1");
+  EXPECT_EQ(clear.subject, (HealthSubject{"", HealthSubjectKind::kDevice, uuid("a", 1)}));
+  EXPECT_EQ(clear.action, HealthAction::kClear);
+  EXPECT_EQ(clear.who + " " + clear.why, "ada new cable");
+  EXPECT_EQ(act(NodeAction::kCheck, uuid("a", 0)).subject.name, uuid("a", 0));
+  EXPECT_EQ(act(NodeAction::kClear, "").subject.kind, HealthSubjectKind::kNode)
+      << "all that is ill on it";
+}
+
+TEST_F(HealthOfNodes, what_is_well_strange_or_away_is_not_cleared) {
+  EXPECT_EQ(refused(NodeAction::kClear, "0"), Code::kFailedPrecondition);
+  EXPECT_EQ(refused(NodeAction::kClear, "7"), Code::kNotFound);
+  EXPECT_EQ(refused(NodeAction::kCordon, "0"), Code::kInvalidArgument);
+  pool_.feed(ConnectionClosed{pool_.agent("a").connection});
+  EXPECT_EQ(refused(NodeAction::kCheck, "0"), Code::kUnavailable);
+}
+
+TEST_F(HealthOfNodes, a_lost_device_can_be_cleared_though_it_is_not_there) {
+  tell("a", {{in_quarantine(HealthSubjectKind::kDevice, "gone")}, false, {}});
+  EXPECT_EQ(act(NodeAction::kClear, "gone").subject.name, "gone");
 }
 
 TEST_F(HealthOfNodes, of_a_stranger_is_nobodys) {

@@ -87,6 +87,12 @@ void BrainSteps::carry_out(uint64_t request, const ActOnNode& act) {
   if (found == brain_.state_.nodes.end() || found->second.forgotten) {
     return reply(request, not_found("there is no node " + to_text(act.node)));
   }
+  const bool of_health = act.action == NodeAction::kClear || act.action == NodeAction::kCheck;
+  if (of_health) return act_on_health(request, found->second, act);
+  if (!act.device.empty()) {
+    return reply(request, invalid_argument("device: only the health of a device can be acted on; "
+                                           "leave it out to mean the node", "device"));
+  }
   if (act.action == NodeAction::kForget) return forget(request, found->second, act.why);
   const bool cordon = act.action != NodeAction::kUncordon;
   const bool draining = act.action == NodeAction::kDrain;

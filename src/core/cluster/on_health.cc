@@ -35,7 +35,57 @@ std::string why_drained(const HealthReport& report) {
   return "its agent asks for it";
 }
 
+/// RETURNS: the device that an operator means, by UUID or index. It need not be there: what was
+/// lost has its health all the same.
+Result<HealthSubject> find_subject(const NodeState& node, const HealthReport& health,
+                                   const std::string& device) {
+  if (device.empty()) return HealthSubject{};
+  HealthSubject subject{{}, HealthSubjectKind::kDevice, device};
+  for (const Device& one : node.spec.devices) {
+    const bool meant = one.uuid == device || std::to_string(one.index) == device;
+    if (!meant) continue;
+    subject.name = one.uuid;
+    return subject;
+  }
+  if (by_subject(health).contains(subject)) return subject;
+  return not_found(node.spec.name + " has no device " + quote_text(device) +
+                   "; `keiko node " + node.spec.name + "` lists them");
+}
+
+bool is_anything_ill(const HealthReport& health, const HealthSubject& subject) {
+  return std::any_of(health.subjects.begin(), health.subjects.end(), [&](const auto& one) {
+    const bool meant = subject.kind == HealthSubjectKind::kNode || one.subject == subject;
+    return meant && (one.quarantined || one.level != "healthy");
+  });
+}
+
 }  // namespace
+
+/// The agent judges, so the agent is told; what came of it is seen in its next report.
+void BrainSteps::act_on_health(uint64_t request, const NodeState& node, const ActOnNode& act) {
+  const NodeSight& sight = brain_.sights_[node.id];
+  const std::string& name = node.spec.name;
+  Result<HealthSubject> subject = find_subject(node, sight.health, act.device);
+  if (!subject.ok()) return reply(request, std::move(subject).error());
+  if (sight.connection == 0) {
+    return reply(request, unavailable(name + " is not connected, and health is judged there; try "
+                                             "again once its agent is back"));
+  }
+  const bool clear = act.action == NodeAction::kClear;
+  const std::string what = act.device.empty() ? name : "device " + act.device + " of " + name;
+  if (clear && !is_anything_ill(sight.health, *subject)) {
+    return reply(request, failed_precondition("nothing is wrong with " + what));
+  }
+  HealthOrder order{*subject, clear ? HealthAction::kClear : HealthAction::kCheck, act.who,
+                    act.why};
+  note(clear ? "health_cleared" : "health_check_wanted",
+       "name=" + name + " " + name_of(order.subject) + " by=" + quote_text(act.who) + " why=" +
+           quote_text(act.why), {}, node.id);
+  send(node.id, std::move(order));
+  reply(request, JobId{},
+        clear ? what + " is cleared; what comes out of quarantine is on probation"
+              : what + " is tested as soon as it is idle");
+}
 
 void BrainSteps::on(const HealthReceived& event) {
   const auto found = brain_.node_by_connection_.find(event.connection);

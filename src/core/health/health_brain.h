@@ -18,7 +18,7 @@
 //  takes
 //     no new work; kDrainNode, kAskReset, kAskRetest and kAskReboot are requests, and their outcome
 //     comes back as an observation (kDeviceReset or kResetFailed, kRetestPassed or
-//     kPreflightFailed, kReboot); requests are repeated at every review until something ends the
+//     kCheckResult, kReboot); requests are repeated at every review until something ends the
 //     condition. kWakeAt wants a Wake at that time.
 //  4. encode_health() after a step that had effects, decode_health() at start; then replaying the
 //     whole kernel log again changes nothing. The same events give the same digest.

@@ -13,9 +13,10 @@ using Kind = ObservationKind;
 
 Duration doubled(Duration hold, int32_t times) { return hold * (int64_t{1} << times); }
 
-/// WARN of a check is the operator's to know, CRIT takes the subject out of service.
+/// CRIT of a check takes the subject out of service; a warning, or a check that came to no answer,
+/// is the operator's to know.
 Remedy remedy_of(const Observation& seen, const ObservationRule& rule) {
-  const bool warning = seen.kind == Kind::kCheckResult && seen.code == 1;
+  const bool warning = seen.kind == Kind::kCheckResult && seen.code != 2;
   return warning ? Remedy::kAskOperator : rule.remedy;
 }
 
@@ -66,7 +67,9 @@ void HealthSteps::condition(const Observation& seen) {
     incident->settled = true;
   }
   Wanted wanted;
-  const Remedy plain = remedy_of(seen, rule);
+  Remedy plain = remedy_of(seen, rule);
+  // A check that failed and only warns now, or cannot say, has not passed.
+  if (seen.kind == Kind::kCheckResult) plain = std::max(plain, incident->remedy);
   wanted.remedy = escalated(*incident, plain, seen.at);
   wanted.more_exits = wanted.remedy == rule.remedy ? rule.more_exits : 0;
   wanted.at = seen.at;

@@ -11,7 +11,8 @@ using Kind = ObservationKind;
 
 std::string said(const Observation& seen) {
   std::string words = find_rule(seen.kind)->words;
-  if (seen.kind == Kind::kOperatorClear && !seen.detail.empty()) return words + ": " + seen.detail;
+  const bool has_more = seen.kind == Kind::kOperatorClear || seen.kind == Kind::kRetestPassed;
+  if (has_more && !seen.detail.empty()) return words + ": " + seen.detail;
   return words;
 }
 
@@ -133,7 +134,7 @@ void HealthSteps::end(const HealthSubject& subject, uint64_t id, const Ending& e
   Incident& incident = state_.open.at(id);
   incident.recovered_at = ending.at;
   incident.ended_by = ending.text;
-  if (!rule_of(condition.remedy).quarantine || ending.exit == kByOperator) return;
+  if (!rule_of(condition.remedy).quarantine) return;
   const Duration probation = state_.options.probation * (int64_t{1} << past.flaps);
   health.probation_until = std::max(health.probation_until, ending.at + probation);
   note(incident, ending.at, "on probation until " + to_text(health.probation_until));

@@ -54,12 +54,14 @@ struct SignalWorker { WorkerKey key; int signal = 0; };
 /// Tell the worker over its socket, before the signal.
 struct NoticeWorker { WorkerKey key; Duration deadline; std::string why; };
 struct ForgetProcess { WorkerKey key; };
+/// An operator's word about the node's health.
+struct ActOnHealth { HealthOrder order; };
 struct WakeAt { Time at; };
 struct Note { std::string name; std::string text; };
 /// The server refused this agent for good, and none of its workers lives.
 struct Quit { std::string why; };
 using Effect = std::variant<SendHello, SendReport, Spawn, SignalWorker, NoticeWorker, ForgetProcess,
-                            WakeAt, Note, Quit>;
+                            ActOnHealth, WakeAt, Note, Quit>;
 using Effects = std::vector<Effect>;
 
 class NodeBrain {

@@ -39,6 +39,7 @@ class NodeSteps {
   void obey(const ReportAck& ack);
   void obey(const StopWorker& stop);
   void obey(const ForgetWorker& forget);
+  void obey(const HealthOrder& order);
 
   void stop(NodeBrain::Worker& worker, Duration grace, const std::string& why);
   // on_start.cc

@@ -67,6 +67,8 @@ void NodeSteps::obey(const ForgetWorker& forget) {
   effects_.push_back(ForgetProcess{forget.key});
 }
 
+void NodeSteps::obey(const HealthOrder& order) { effects_.push_back(ActOnHealth{order}); }
+
 void NodeSteps::stop(NodeBrain::Worker& worker, Duration grace, const std::string& why) {
   const Time kill_at = now_ + grace;
   if (worker.stop_asked) {

@@ -1,4 +1,4 @@
-#include "ports/kernel_log_fake.h"
+#include "ports/testing/kernel_log_fake.h"
 
 #include <gtest/gtest.h>
 

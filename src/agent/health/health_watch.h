@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "agent/state_folder.h"
+#include "core/health/checks/reading_findings.h"
 #include "core/health/health_brain.h"
 #include "model/node.h"
 #include "model/node_health.h"
@@ -38,8 +39,22 @@ class HealthWatch {
   bool look(Time now);
 
   const HealthReport& report() const { return report_; }
+  const health::HealthState& state() const { return brain_.state(); }
+
+  /// What checks found; judged at the next look. That a check passed matters only where it failed.
+  void observe(std::vector<Observation> seen);
+  /// What telemetry read; judged at the next look.
+  void take_readings(const std::vector<Reading>& readings, Time now);
+  /// An operator says that what he names is well. RETURNS: kNotFound if nothing is wrong with it.
+  Done clear(const HealthSubject& subject, const std::string& reason, Time now);
+  /// RETURNS: why none of these devices takes work now; empty if all may.
+  std::string why_no_work(const std::vector<Device>& devices) const;
+  /// RETURNS: the devices that the judge has come to suspect without a cause that a re-test ends.
+  std::vector<std::string> take_suspects();
 
  private:
+  bool is_open(const HealthSubject& subject, const std::string& cause) const;
+  void find_lost();
   std::vector<Observation> device_faults(Time now);
   std::vector<Observation> kernel_lines(Time now);
   std::vector<Observation> devices_back(Time now);
@@ -51,7 +66,10 @@ class HealthWatch {
   const std::string node_;
   const std::string boot_;
   std::set<std::string> uuids_;   ///< as found at the start
-  std::set<std::string> lost_;    ///< of those, the ones that do not answer now
+  std::set<std::string> lost_;    ///< whole devices or slices that do not answer now
+  std::vector<Observation> pending_;  ///< for the next look
+  std::vector<std::string> suspects_;
+  health::ReadingFindings findings_;
   health::HealthBrain brain_;
   HealthReport report_;
   bool drain_ = false;

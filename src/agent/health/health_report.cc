@@ -1,7 +1,7 @@
 // The health brain's state as a report: words instead of enumerations, and only what matters now.
 #include <algorithm>
 
-#include "agent/health_watch.h"
+#include "agent/health/health_watch.h"
 #include "core/health/story.h"
 
 namespace keiko::agent {
@@ -54,15 +54,17 @@ IncidentRecord told(const health::Incident& incident) {
 
 /// The open ones, and of the rest the newest.
 std::vector<IncidentRecord> incidents_of(const health::HealthState& state) {
-  std::vector<IncidentRecord> all;
-  for (const health::Incident& incident : state.closed) all.push_back(told(incident));
-  for (const auto& [id, incident] : state.open) all.push_back(told(incident));
+  std::vector<const health::Incident*> all;
+  for (const health::Incident& incident : state.closed) all.push_back(&incident);
+  for (const auto& [id, incident] : state.open) all.push_back(&incident);
+  // Stories are made of those alone that are told: this is done every second.
   if (all.size() > kMaxReportedIncidents) {
     all.erase(all.begin(), all.end() - static_cast<ptrdiff_t>(kMaxReportedIncidents));
   }
-  std::sort(all.begin(), all.end(),
-            [](const IncidentRecord& a, const IncidentRecord& b) { return a.id < b.id; });
-  return all;
+  std::sort(all.begin(), all.end(), [](const auto* a, const auto* b) { return a->id < b->id; });
+  std::vector<IncidentRecord> records;
+  for (const health::Incident* incident : all) records.push_back(told(*incident));
+  return records;
 }
 
 }  // namespace

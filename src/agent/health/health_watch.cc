@@ -1,9 +1,12 @@
-#include "agent/health_watch.h"
+#include "agent/health/health_watch.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/log.h"
 #include "core/health/log/kernel_line.h"
+#include "core/health/policy/observation_rule.h"
+#include "core/health/story.h"
 
 namespace keiko::agent {
 namespace {
@@ -52,13 +55,87 @@ HealthWatch::HealthWatch(HealthSources sources, const NodeSpec& spec, Time now)
       brain_(stored_brain(sources_.folder)) {
   for (const Device& device : spec.devices) uuids_.insert(device.uuid);
   step(now, health::DevicesFound{node_, devices_of(spec.devices), boot_});
+  find_lost();
   report_ = health_report_of(brain_.state(), node_, uuids_);
 }
+
+/// A device may come back while no agent runs, or under another agent than the one that lost it.
+void HealthWatch::find_lost() {
+  const auto node = brain_.state().nodes.find(node_);
+  if (node == brain_.state().nodes.end()) return;
+  for (const auto& [subject, health] : node->second.subjects) {
+    for (const auto& [id, condition] : health.conditions) {
+      if (condition.remedy != health::Remedy::kReboot) continue;
+      const std::vector<health::Sighting>& seen = brain_.state().open.at(id).sightings;
+      const bool lost = std::any_of(seen.begin(), seen.end(), [](const health::Sighting& one) {
+        return one.kind == ObservationKind::kDeviceLost;
+      });
+      if (lost) lost_.insert(subject.name);
+    }
+  }
+}
+
+void HealthWatch::observe(std::vector<Observation> seen) {
+  for (Observation& one : seen) {
+    const bool passed = one.kind == ObservationKind::kCheckResult && one.code == 0;
+    if (passed && !is_open(one.subject, health::cause_of(one.kind, 0, one.detail))) continue;
+    pending_.push_back(std::move(one));
+  }
+}
+
+void HealthWatch::take_readings(const std::vector<Reading>& readings, Time now) {
+  append(pending_, findings_.look(readings, {node_, boot_, now}));
+}
+
+bool HealthWatch::is_open(const HealthSubject& subject, const std::string& cause) const {
+  const auto node = brain_.state().nodes.find(node_);
+  if (node == brain_.state().nodes.end()) return false;
+  const auto health = node->second.subjects.find(subject);
+  if (health == node->second.subjects.end()) return false;
+  return std::any_of(health->second.conditions.begin(), health->second.conditions.end(),
+                     [&](const auto& one) { return one.second.cause == cause; });
+}
+
+Done HealthWatch::clear(const HealthSubject& subject, const std::string& reason, Time now) {
+  const bool ill = std::any_of(
+      report_.subjects.begin(), report_.subjects.end(), [&](const SubjectHealth& one) {
+        const bool meant = subject.kind == HealthSubjectKind::kNode ||
+                           (one.subject.kind == subject.kind && one.subject.name == subject.name);
+        return meant && (one.quarantined || one.level != "healthy");
+      });
+  if (!ill) {
+    return not_found(to_text(subject) + " has nothing to clear: nothing is wrong with it");
+  }
+  Observation one;
+  one.subject = subject;
+  one.kind = ObservationKind::kOperatorClear;
+  one.source = ObservationSource::kOperator;
+  one.at = now;
+  one.boot = boot_;
+  one.detail = reason;
+  pending_.push_back(std::move(one));
+  return done();
+}
+
+std::string HealthWatch::why_no_work(const std::vector<Device>& devices) const {
+  std::vector<HealthSubject> subjects{{node_, HealthSubjectKind::kNode, {}}};
+  for (const Device& device : devices) {
+    subjects.push_back({node_, HealthSubjectKind::kDevice, device.uuid});
+  }
+  for (const HealthSubject& subject : subjects) {
+    const health::HealthView view = health::view_of(brain_.state(), subject);
+    if (view.quarantined) return to_text(subject) + " is in quarantine: " + view.sentence;
+  }
+  return {};
+}
+
+std::vector<std::string> HealthWatch::take_suspects() { return std::exchange(suspects_, {}); }
 
 bool HealthWatch::look(Time now) {
   std::vector<Observation> batch = device_faults(now);
   append(batch, kernel_lines(now));
   append(batch, devices_back(now));
+  append(batch, std::exchange(pending_, {}));
   bool acted = false;
   if (!batch.empty()) acted = step(now, health::Observed{std::move(batch)});
   acted = step(now, health::Wake{}) || acted;
@@ -117,8 +194,10 @@ std::vector<Observation> HealthWatch::devices_back(Time now) {
   if (!inventory.ok()) return {};
   std::vector<Observation> seen;
   for (const Device& device : inventory->devices) {
-    if (lost_.erase(device.uuid) == 0) continue;
-    Observation one = about_device(device.uuid, now);
+    // A device that is split is lost as a whole and comes back by its slices.
+    const std::string name = lost_.contains(device.uuid) ? device.uuid : device.parent_uuid;
+    if (lost_.erase(name) == 0) continue;
+    Observation one = about_device(name, now);
     one.kind = ObservationKind::kDeviceBack;
     one.text = "it answers again";
     seen.push_back(std::move(one));
@@ -143,6 +222,10 @@ bool HealthWatch::step(Time now, health::EventBody body) {
     if (effect.kind == health::EffectKind::kWakeAt) continue;  // looked at every second anyway
     acted = true;
     const bool of_node = effect.subject.kind == HealthSubjectKind::kNode;
+    const bool of_device = effect.subject.kind == HealthSubjectKind::kDevice;
+    const bool test = effect.kind == health::EffectKind::kAskRetest;
+    // Re-tests that end something follow from the state; what is asked for beyond is a suspicion.
+    if (test && of_device && effect.incident == 0) suspects_.push_back(effect.subject.name);
     if (effect.kind == health::EffectKind::kDrainNode) drain_ = true;
     if (effect.kind == health::EffectKind::kRelease && of_node) drain_ = false;
     const std::string text = "act=" + to_text(effect.kind) + " subject=" +
