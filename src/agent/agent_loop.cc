@@ -113,8 +113,9 @@ Done AgentLoop::prepare() {
   logs_ = std::make_unique<LogReader>(
       parts_.folder.path(), [this](const LogChunk& chunk) { return link_->send(chunk); });
   health_ = std::make_unique<HealthWatch>(
-      HealthSources{parts_.folder, parts_.devices, parts_.kernel_log, &kernel_clock_us}, spec(),
-      parts_.clock.now());
+      HealthSources{parts_.folder, parts_.devices, parts_.kernel_log, &kernel_clock_us,
+                    [this] { return parts_.folder.room(); }, options_.disk_floor},
+      spec(), parts_.clock.now());
   if (parts_.make_checks) {
     checks_ = std::make_unique<CheckDesk>(
         CheckParts{parts_.make_checks, *health_, parts_.folder.path(), [this] { inbox_->wake(); }},
@@ -307,6 +308,7 @@ void AgentLoop::look_at_health(bool at_once) {
     readings_.clear();
   }
   const bool changed = health_->look(now);
+  if (shipper_) shipper_->set_short_of_room(health_->is_disk_low());
   if (checks_ && !stopping_) checks_->look(now);
   if (changed && link_status_ == LinkStatus::kOpen) {
     static_cast<void>(link_->send(health_->report()));

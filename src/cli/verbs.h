@@ -23,6 +23,8 @@ Verb verb_why();
 Verb verb_logs();
 Verb verb_exec();
 Verb verb_shell();
+Verb verb_port_forward();
+Verb verb_copy();
 Verb verb_cancel();
 Verb verb_hold();
 Verb verb_release();

@@ -135,6 +135,7 @@ bool HealthWatch::look(Time now) {
   std::vector<Observation> batch = device_faults(now);
   append(batch, kernel_lines(now));
   append(batch, devices_back(now));
+  append(batch, disk_news(now));
   append(batch, std::exchange(pending_, {}));
   bool acted = false;
   if (!batch.empty()) acted = step(now, health::Observed{std::move(batch)});
@@ -203,6 +204,37 @@ std::vector<Observation> HealthWatch::devices_back(Time now) {
     seen.push_back(std::move(one));
   }
   return seen;
+}
+
+bool HealthWatch::is_disk_low() const {
+  return is_open({node_, HealthSubjectKind::kNode, {}},
+                 health::cause_of(ObservationKind::kDiskLow, 0, sources_.folder.path()));
+}
+
+std::vector<Observation> HealthWatch::disk_news(Time now) {
+  if (!sources_.disk_room) return {};
+  const Result<health::DiskRoom> room = sources_.disk_room();
+  if (!room.ok()) {
+    if (!std::exchange(disk_failed_, true)) log_warn("disk_room_unknown", room.error().text());
+    return {};
+  }
+  disk_failed_ = false;
+  const bool was_low = is_disk_low();
+  const bool low = health::is_disk_low(*room, sources_.disk_floor, was_low);
+  if (low == was_low) return {};
+  Observation one;
+  one.subject = {node_, HealthSubjectKind::kNode, {}};
+  one.kind = low ? ObservationKind::kDiskLow : ObservationKind::kRecovered;
+  one.code = low ? 0 : static_cast<int64_t>(ObservationKind::kDiskLow);
+  one.at = now;
+  one.boot = boot_;
+  one.boot_us = sources_.boot_us();
+  one.detail = sources_.folder.path();
+  one.value = room->left.count;
+  one.limit = low ? sources_.disk_floor.count : 0;
+  one.text = low ? health::low_disk_text(*room, sources_.disk_floor, one.detail)
+                 : to_text(room->left) + " are free at " + one.detail + " again";
+  return {one};
 }
 
 Observation HealthWatch::about_device(const std::string& uuid, Time now) const {

@@ -38,8 +38,9 @@ class HealthWatchTest : public testing::Test {
     watch_.reset();
     folder_.reset();
     folder_.emplace(MUST(StateFolder::open(state_dir_)));
-    watch_.emplace(HealthSources{*folder_, devices_, &log_, [this] { return boot_us_; }}, spec_,
-                   now_);
+    watch_.emplace(HealthSources{*folder_, devices_, &log_, [this] { return boot_us_; },
+                                 [this] { return room_; }, mebibytes(64)},
+                   spec_, now_);
   }
   bool look() {
     now_ = now_ + seconds(1);
@@ -80,6 +81,7 @@ class HealthWatchTest : public testing::Test {
   Inventory inventory_ = fake_inventory(2);
   FakeDevices devices_{inventory_};
   FakeKernelLog log_;
+  health::DiskRoom room_{gibibytes(50), gibibytes(100)};
   int64_t boot_us_ = 500'000'000;
   Time now_{1'700'000'000'000'000'000};
   std::optional<StateFolder> folder_;
@@ -216,6 +218,32 @@ TEST_F(HealthWatchTest, goes_by_what_drivers_say_where_the_log_may_not_be_read) 
   devices_.add_fault(fault(FaultKind::kXid, 79));
   look();
   EXPECT_TRUE(is_quarantined("fake-0"));
+}
+
+TEST_F(HealthWatchTest, a_low_disk_takes_no_work_until_there_is_half_as_much_again) {
+  const std::vector<Device> none;
+  look();
+  EXPECT_EQ(watch_->why_no_work(none), "");
+  room_.left = mebibytes(63);
+  look();
+  EXPECT_TRUE(watch_->is_disk_low());
+  EXPECT_NE(watch_->why_no_work(none).find("are free at " + state_dir_), std::string::npos)
+      << watch_->why_no_work(none);
+  start();
+  EXPECT_TRUE(watch_->is_disk_low()) << "a fresh agent knows";
+  room_.left = mebibytes(80);
+  look();
+  Observation passed;
+  passed.subject = {"a", HealthSubjectKind::kNode, {}};
+  passed.kind = ObservationKind::kRetestPassed;
+  passed.at = now_;
+  watch_->observe({passed});
+  look();
+  EXPECT_TRUE(watch_->is_disk_low()) << "neither a little room nor another test ends it";
+  room_.left = mebibytes(96);
+  look();
+  EXPECT_FALSE(watch_->is_disk_low());
+  EXPECT_EQ(watch_->why_no_work(none), "");
 }
 
 }  // namespace

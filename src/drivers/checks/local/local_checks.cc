@@ -1,7 +1,6 @@
 #include "drivers/checks/local/local_checks.h"
 
 #include <sched.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +19,6 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using Verdict = CheckVerdict;
 
-constexpr int64_t kDiskFactor = 16;
 /// 2026-01-01: this program is younger.
 constexpr time_t kOldestTime = 1'767'225'600;
 constexpr int32_t kQuickSize = 48;
@@ -30,25 +28,6 @@ constexpr int kLongRounds = 20;
 constexpr int64_t kLittle = 32;
 /// A link that gives less than so many percent of what it gives in health is slow.
 constexpr int64_t kSlowPercent = 70;
-
-CheckOutcome disk_outcome(const LocalChecksOptions& options) {
-  struct statvfs disk {};
-  if (statvfs(options.disk.c_str(), &disk) != 0) {
-    return {"disk", {}, Verdict::kUnknown, errno_error("cannot look at " + options.disk,
-                                                       errno).message};
-  }
-  const auto block = static_cast<int64_t>(disk.f_frsize);
-  const Bytes total{static_cast<int64_t>(disk.f_blocks) * block};
-  const Bytes left{static_cast<int64_t>(disk.f_bavail) * block};
-  const std::string words = to_text(left) + " of " + to_text(total) + " are free at " +
-                            options.disk;
-  if (total < options.disk_floor * kDiskFactor) {
-    return {"disk", {}, Verdict::kNotCovered, "a disk of " + to_text(total) + " has no floor"};
-  }
-  if (left >= options.disk_floor) return {"disk", {}, Verdict::kOk, words};
-  return {"disk", {}, Verdict::kCrit, words + ", less than " + to_text(options.disk_floor) +
-                                          "; make room there"};
-}
 
 /// A warning: nothing of ours goes by the wall clock, but certificates and logs of jobs do.
 CheckOutcome clock_outcome() {
@@ -177,7 +156,6 @@ void LocalChecks::reset(Run& run) const {
 }
 
 void LocalChecks::check_machine(Run& run) const {
-  run.outcomes.push_back(disk_outcome(options_));
   run.outcomes.push_back(clock_outcome());
 }
 

@@ -48,8 +48,6 @@ struct LocalChecksHarness {
     inventory.links = {{0, 1, LinkKind::kNvlink, 50'000, {}, 50'000}};
     fake.set_inventory(inventory);
     options.hooks_dir = folder;
-    options.disk = folder;
-    options.disk_floor = Bytes{1};
     options.memory_patience = milliseconds(10);
   }
   ~LocalChecksHarness() { std::filesystem::remove_all(folder); }
@@ -140,19 +138,6 @@ TEST_F(LocalChecksTest, says_that_it_makes_no_accelerator_compute) {
   here_.inventory.devices[0].vendor = "nvidia";
   here_.fake.set_inventory(here_.inventory);
   EXPECT_EQ(of("compute").verdict, CheckVerdict::kNotCovered);
-}
-
-TEST_F(LocalChecksTest, finds_a_disk_without_room) {
-  here_.options.disk_floor = Bytes{int64_t{1} << 55};
-  EXPECT_EQ(of("disk", CheckKind::kPreflight, true).verdict, CheckVerdict::kNotCovered)
-      << "a disk that is small on purpose";
-  here_.local.reset();
-  const auto total = std::filesystem::space(here_.folder).capacity;
-  here_.options.disk_floor = Bytes{static_cast<int64_t>(total / 16)};
-  const auto left = std::filesystem::space(here_.folder).available;
-  const CheckVerdict right =
-      left < total / 16 ? CheckVerdict::kCrit : CheckVerdict::kOk;
-  EXPECT_EQ(of("disk", CheckKind::kPreflight, true).verdict, right);
 }
 
 TEST_F(LocalChecksTest, a_hook_says_by_its_exit_code_how_it_is_and_by_its_first_line_why) {

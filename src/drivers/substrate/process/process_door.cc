@@ -13,6 +13,7 @@
 #include <cstring>
 
 #include "drivers/substrate/process/files.h"
+#include "drivers/substrate/process/link_visit.h"
 #include "drivers/substrate/process/visit_keeper.h"
 #include "ports/substrate.h"
 
@@ -175,6 +176,12 @@ Result<std::unique_ptr<Visit>> ProcessDoor::enter(const WorkerKey& key, const Vi
   record.argv = order.argv;
   record.env = order.env;
   record.terminal = order.terminal.has_value();
+  if (order.copy) {
+    record.copy = true;
+    record.copy_path = order.copy->path;
+    record.copy_into = order.copy->into_worker;
+    record.copy_recursive = order.copy->recursive;
+  }
   if (!process::exists(record.folder + "/running")) {
     return failed_precondition("worker " + to_text(key) + " does not run on this node");
   }
@@ -199,6 +206,17 @@ Result<std::unique_ptr<Visit>> ProcessDoor::enter(const WorkerKey& key, const Vi
     return system_error("cannot tell the keeper what to run");
   }
   return std::unique_ptr<Visit>(std::move(visit));
+}
+
+Result<std::unique_ptr<Visit>> ProcessDoor::connect(const WorkerKey& key, int port) {
+  if (port <= 0 || port > 65535) {
+    return invalid_argument("there is no port " + std::to_string(port));
+  }
+  return process::make_link_visit(worker_paths(state_dir_, key).folder, port);
+}
+
+Result<std::unique_ptr<Visit>> ProcessDoor::watch(const WorkerKey& key) {
+  return process::make_link_visit(worker_paths(state_dir_, key).folder, 0);
 }
 
 }  // namespace keiko
