@@ -76,8 +76,8 @@ struct HistoryOptions {
   /// How long the coarsest spans, of 15 minutes, are kept; 0: for ever. A month shows last month's
   /// trouble beside today's. Finer spans go after 6 h (10 s) and 7 d (1 min).
   Duration keep = hours(24 * 30);
-  /// What the file may take; beyond it the oldest of the finest spans go first. 100 nodes of 8
-  /// devices take some 1 GiB with the usual times.
+  /// What the file may take; beyond it the oldest of the finest spans go first. A span of
+  /// a node with 8 devices took 5.5 KB (docs/BENCH.md).
   Bytes total = gibibytes(2);
   /// Ended spans are written this often. Agents tell once a second, a span is 10 s.
   Duration write_every = seconds(2);
