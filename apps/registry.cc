@@ -7,6 +7,7 @@ const std::vector<DriverRow>& drivers() {
       {"clock", "system", "CLOCK_BOOTTIME: forward only, runs on while the machine is suspended",
        true},
       {"journal", "sqlite", "one SQLite file, WAL, synchronous=FULL", true},
+      {"history", "sqlite", "thinned metrics in one SQLite file beside the journal", true},
       {"checks", "local", "clock, presence, memory, links, computing cores, and hooks", true},
       {"devices", "cpu", "virtual accelerators (cpu slots)", true},
       {"devices", "nvml", "NVIDIA GPUs and MIG slices, where their driver is", false},

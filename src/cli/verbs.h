@@ -33,6 +33,7 @@ Verb verb_nodes();
 Verb verb_node();
 Verb verb_devices();
 Verb verb_topology();
+Verb verb_history();
 Verb verb_cordon();
 Verb verb_drain();
 Verb verb_uncordon();
