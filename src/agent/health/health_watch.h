@@ -28,6 +28,7 @@ struct HealthSources {
   Devices& devices;
   KernelLog* kernel_log = nullptr;       ///< none: only the drivers are asked
   std::function<int64_t()> boot_us;      ///< the kernel's clock: microseconds since its start
+  std::set<std::string> missing;         ///< devices of the node that did not answer at the start
 };
 
 class HealthWatch {
@@ -43,6 +44,9 @@ class HealthWatch {
 
   /// What checks found; judged at the next look. That a check passed matters only where it failed.
   void observe(std::vector<Observation> seen);
+  /// Looks whether the driver still lists `devices`; what it does not is judged at the next look.
+  /// RETURNS: whether one is missing.
+  bool miss(const std::vector<Device>& devices, Time now);
   /// What telemetry read; judged at the next look.
   void take_readings(const std::vector<Reading>& readings, Time now);
   /// An operator says that what he names is well. RETURNS: kNotFound if nothing is wrong with it.
@@ -54,7 +58,7 @@ class HealthWatch {
 
  private:
   bool is_open(const HealthSubject& subject, const std::string& cause) const;
-  void find_lost();
+  void find_lost(Time now);
   std::vector<Observation> device_faults(Time now);
   std::vector<Observation> kernel_lines(Time now);
   std::vector<Observation> devices_back(Time now);
