@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "agent/health/known_devices.h"
 #include "agent/machine.h"
 #include "base/digest.h"
 #include "base/log.h"
@@ -70,13 +71,14 @@ bool is_live(const ProcessState& state) { return state.status != WorkerStatus::k
 }  // namespace
 
 Result<std::unique_ptr<AgentLoop>> AgentLoop::open(AgentOptions options, AgentParts parts) {
-  Inventory inventory = TRY(parts.devices.fingerprint());
+  KnownDevices known =
+      know_devices(parts.folder, boot_id(), TRY(parts.devices.fingerprint()));
   NodeSpec spec =
-      TRY(describe_machine(options, parts.folder.instance(), std::move(inventory)));
+      TRY(describe_machine(options, parts.folder.instance(), std::move(known.inventory)));
   add_host(parts.host, spec);
   std::unique_ptr<AgentLoop> loop(
       new AgentLoop(std::move(options), std::move(parts), std::move(spec)));
-  TRY(loop->prepare());
+  TRY(loop->prepare(std::move(known.missing)));
   return loop;
 }
 
@@ -102,7 +104,7 @@ AgentLoop::~AgentLoop() {
   desk_.reset();
 }
 
-Done AgentLoop::prepare() {
+Done AgentLoop::prepare(std::set<std::string> missing) {
   inbox_ = TRY(Inbox::open(options_.queue_limit));
   sockets_ = TRY(WorkerSockets::open([this] { inbox_->wake(); }));
   if (parts_.door != nullptr) {
@@ -114,7 +116,8 @@ Done AgentLoop::prepare() {
       parts_.folder.path(), [this](const LogChunk& chunk) { return link_->send(chunk); });
   health_ = std::make_unique<HealthWatch>(
       HealthSources{parts_.folder, parts_.devices, parts_.kernel_log, &kernel_clock_us,
-                    [this] { return parts_.folder.room(); }, options_.disk_floor},
+                    [this] { return parts_.folder.room(); }, options_.disk_floor,
+                    std::move(missing)},
       spec(), parts_.clock.now());
   if (parts_.make_checks) {
     checks_ = std::make_unique<CheckDesk>(

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "core/health/log/kernel_line.h"
 #include "core/health/policy/observation_rule.h"
 #include "core/health/story.h"
+#include "model/check.h"
 
 namespace keiko::agent {
 namespace {
@@ -55,14 +57,15 @@ HealthWatch::HealthWatch(HealthSources sources, const NodeSpec& spec, Time now)
       brain_(stored_brain(sources_.folder)) {
   for (const Device& device : spec.devices) uuids_.insert(device.uuid);
   step(now, health::DevicesFound{node_, devices_of(spec.devices), boot_});
-  find_lost();
+  find_lost(now);
   report_ = health_report_of(brain_.state(), node_, uuids_);
 }
 
-/// A device may come back while no agent runs, or under another agent than the one that lost it.
-void HealthWatch::find_lost() {
+/// A device may go or come back while no agent runs, or under another agent than the one that lost
+/// it.
+void HealthWatch::find_lost(Time now) {
   const auto node = brain_.state().nodes.find(node_);
-  if (node == brain_.state().nodes.end()) return;
+  CHECK(node != brain_.state().nodes.end());
   for (const auto& [subject, health] : node->second.subjects) {
     for (const auto& [id, condition] : health.conditions) {
       if (condition.remedy != health::Remedy::kReboot) continue;
@@ -73,6 +76,13 @@ void HealthWatch::find_lost() {
       if (lost) lost_.insert(subject.name);
     }
   }
+  for (const std::string& uuid : sources_.missing) {
+    if (!lost_.insert(uuid).second) continue;
+    Observation one = about_device(uuid, now);
+    one.kind = ObservationKind::kDeviceLost;
+    one.text = "it did not answer when the agent started; it did earlier in this boot";
+    pending_.push_back(std::move(one));
+  }
 }
 
 void HealthWatch::observe(std::vector<Observation> seen) {
@@ -81,6 +91,26 @@ void HealthWatch::observe(std::vector<Observation> seen) {
     if (passed && !is_open(one.subject, health::cause_of(one.kind, 0, one.detail))) continue;
     pending_.push_back(std::move(one));
   }
+}
+
+bool HealthWatch::miss(const std::vector<Device>& devices, Time now) {
+  const Result<Inventory> inventory = sources_.devices.fingerprint();
+  if (!inventory.ok()) return false;
+  std::set<std::string> here;
+  for (const Device& device : inventory->devices) here.insert(device.uuid);
+  bool missing = false;
+  for (const Device& device : devices) {
+    if (here.contains(device.uuid)) continue;
+    missing = true;
+    // As the check of that name would say it: it ends once a re-test finds the device.
+    Observation one = about_device(device.uuid, now);
+    one.kind = ObservationKind::kCheckResult;
+    one.code = static_cast<int64_t>(CheckVerdict::kCrit);
+    one.detail = "present";
+    one.text = "a worker was to start on it, and its driver does not list it";
+    pending_.push_back(std::move(one));
+  }
+  return missing;
 }
 
 void HealthWatch::take_readings(const std::vector<Reading>& readings, Time now) {

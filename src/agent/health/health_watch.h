@@ -33,6 +33,7 @@ struct HealthSources {
   /// Of the state folder's disk; none: the disk is not guarded.
   std::function<Result<health::DiskRoom>()> disk_room = {};
   Bytes disk_floor = mebibytes(64);
+  std::set<std::string> missing = {};      ///< devices of the node that did not answer at the start
 };
 
 class HealthWatch {
@@ -48,6 +49,9 @@ class HealthWatch {
 
   /// What checks found; judged at the next look. That a check passed matters only where it failed.
   void observe(std::vector<Observation> seen);
+  /// Looks whether the driver still lists `devices`; what it does not is judged at the next look.
+  /// RETURNS: whether one is missing.
+  bool miss(const std::vector<Device>& devices, Time now);
   /// What telemetry read; judged at the next look.
   void take_readings(const std::vector<Reading>& readings, Time now);
   /// An operator says that what he names is well. RETURNS: kNotFound if nothing is wrong with it.
@@ -61,7 +65,7 @@ class HealthWatch {
 
  private:
   bool is_open(const HealthSubject& subject, const std::string& cause) const;
-  void find_lost();
+  void find_lost(Time now);
   std::vector<Observation> device_faults(Time now);
   std::vector<Observation> kernel_lines(Time now);
   std::vector<Observation> devices_back(Time now);

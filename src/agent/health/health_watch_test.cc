@@ -39,7 +39,7 @@ class HealthWatchTest : public testing::Test {
     folder_.reset();
     folder_.emplace(MUST(StateFolder::open(state_dir_)));
     watch_.emplace(HealthSources{*folder_, devices_, &log_, [this] { return boot_us_; },
-                                 [this] { return room_; }, mebibytes(64)},
+                                 [this] { return room_; }, mebibytes(64), missing_},
                    spec_, now_);
   }
   bool look() {
@@ -82,6 +82,7 @@ class HealthWatchTest : public testing::Test {
   FakeDevices devices_{inventory_};
   FakeKernelLog log_;
   health::DiskRoom room_{gibibytes(50), gibibytes(100)};
+  std::set<std::string> missing_;
   int64_t boot_us_ = 500'000'000;
   Time now_{1'700'000'000'000'000'000};
   std::optional<StateFolder> folder_;
@@ -157,6 +158,20 @@ TEST_F(HealthWatchTest, a_device_that_comes_back_after_a_restart_of_the_agent_is
   devices_.set_inventory(inventory_);
   look();
   EXPECT_NE(of("fake-0")->ends_by.find("re-test"), std::string::npos) << of("fake-0")->ends_by;
+}
+
+TEST_F(HealthWatchTest, a_device_that_was_lost_while_no_agent_ran_comes_back_by_a_test) {
+  devices_.set_inventory({{inventory_.devices[1]}, {}});
+  missing_ = {"fake-0"};
+  start();
+  look();
+  EXPECT_TRUE(is_quarantined("fake-0"));
+  EXPECT_EQ(of("fake-0")->cause, "device_lost");
+  devices_.set_inventory(inventory_);
+  look();
+  passes("fake-0");
+  look();
+  EXPECT_FALSE(is_quarantined("fake-0"));
 }
 
 TEST_F(HealthWatchTest, a_split_device_is_back_when_its_slices_are) {

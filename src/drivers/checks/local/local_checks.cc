@@ -65,6 +65,14 @@ std::string link_name(const Link& link) {
          std::to_string(link.second);
 }
 
+/// Links are told by the places of devices, and those move up while one before them is away.
+bool are_places_kept(const CheckOrder& order, const Inventory& inventory) {
+  const auto count = static_cast<int32_t>(inventory.devices.size());
+  return std::all_of(order.links.begin(), order.links.end(), [&](const Link& link) {
+    return std::max(link.first, link.second) < count;
+  });
+}
+
 /// RETURNS: what is wrong with a link that was there at the start; empty if nothing is.
 std::string link_fault(const Link& known, const Inventory& inventory) {
   const Link* const now = find_link(inventory, known);
@@ -220,6 +228,11 @@ void LocalChecks::check_memory(Run& run, const Device& device) {
       SteadyClock::now() + std::chrono::nanoseconds(options_.memory_patience.ns);
   while (true) {
     const Result<std::string> held = holders(device);
+    if (!held.ok() && held.error().code == Code::kNotFound) {
+      known_.reset();  // what a look some seconds ago found does not count any more
+      run.outcomes.push_back({"present", device.uuid, Verdict::kCrit, "the device is not there"});
+      return;
+    }
     if (!held.ok()) {
       const bool untold = held.error().code == Code::kUnimplemented;
       run.outcomes.push_back({"memory", device.uuid,
@@ -255,6 +268,11 @@ void LocalChecks::check_links(Run& run, const Inventory& inventory) const {
       if (!fault.empty()) faults.push_back(std::move(fault));
     }
     if (count == 0) continue;
+    if (!are_places_kept(run.order, inventory)) {
+      run.outcomes.push_back(
+          {"links", device.uuid, Verdict::kNotCovered, "another device of the node is away"});
+      continue;
+    }
     const std::string well = std::to_string(count) + " links are as they were";
     run.outcomes.push_back({"links", device.uuid, faults.empty() ? Verdict::kOk : Verdict::kWarn,
                             faults.empty() ? well : join(faults, ", ")});

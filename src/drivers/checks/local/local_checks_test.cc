@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -109,6 +110,16 @@ TEST_F(LocalChecksTest, names_who_holds_the_memory_of_a_device) {
   EXPECT_THAT(memory.text, HasSubstr("(pid " + std::to_string(getpid()) + ", 3GiB)"));
 }
 
+// Complaint 23: a lost GPU still gets jobs, and they fail there.
+TEST_F(LocalChecksTest, a_quick_look_that_is_seconds_old_hides_no_lost_device) {
+  EXPECT_EQ(of("present", CheckKind::kPreflight).verdict, CheckVerdict::kOk);
+  here_.lose("fake-0");
+  const std::vector<CheckOutcome> outcomes = run(CheckKind::kPreflight);
+  EXPECT_TRUE(std::any_of(outcomes.begin(), outcomes.end(), [](const CheckOutcome& one) {
+    return one.check == "present" && one.verdict == CheckVerdict::kCrit;
+  }));
+}
+
 TEST_F(LocalChecksTest, a_desktop_may_have_a_little_of_a_device) {
   here_.fake.set_processes("fake-0", {{getpid(), mebibytes(300)}, {1, mebibytes(212)}});
   EXPECT_EQ(of("memory").verdict, CheckVerdict::kOk) << "a 32nd of 16 GiB, together";
@@ -122,6 +133,11 @@ TEST_F(LocalChecksTest, a_slot_that_was_narrow_from_the_start_is_no_news) {
   here_.inventory.links[0] = {0, 1, LinkKind::kPcie, 15'000, {}, 31'000};
   here_.fake.set_inventory(here_.inventory);
   EXPECT_EQ(of("links").verdict, CheckVerdict::kOk);
+}
+
+TEST_F(LocalChecksTest, a_lost_device_makes_no_link_of_the_others_ill) {
+  here_.lose("fake-1");
+  EXPECT_EQ(of("links").verdict, CheckVerdict::kNotCovered);
 }
 
 TEST_F(LocalChecksTest, warns_of_a_link_that_is_slower_than_seventy_percent) {
