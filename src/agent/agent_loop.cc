@@ -221,6 +221,7 @@ void AgentLoop::wait(Duration at_most) {
   const int workers_fd = parts_.substrate.wake_fd();
   Duration left = std::min(at_most, workers_fd < 0 ? kLookBlind : kLookEvery);
   if (wake_at_) left = std::min(left, *wake_at_ - now);
+  left = std::min(left, health_look_ + kLookEvery - now);
   if (link_status_ == LinkStatus::kClosed && !stopping_) left = std::min(left, dial_at_ - now);
   for (const auto& [key, until] : held_ends_) left = std::min(left, until - now);
   if (look_now_) left = Duration{};
