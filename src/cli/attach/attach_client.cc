@@ -13,12 +13,10 @@
 #include <optional>
 #include <thread>
 
-
 namespace keiko::cli {
 namespace {
 
 constexpr size_t kPieceBytes = 32 * 1024;
-constexpr int64_t kFirstWindow = 256 * 1024;  // as the agent has it
 constexpr int kInterruptsToLeave = 3;
 
 /// Standard input as bytes, not lines, until it goes out of scope.
@@ -166,7 +164,7 @@ class AttachClient {
   const SignalStream& signals_;
   const bool terminal_;
   const int wake_;
-  std::atomic<int64_t> window_ = kFirstWindow;
+  std::atomic<int64_t> window_ = kAttachInputWindow;
   std::atomic<bool> over_ = false;
   std::atomic<bool> left_ = false;
   bool input_ended_ = false;  // the sender's

@@ -15,9 +15,8 @@ struct Given {
 
 void add_worker_options(OptionSet& options, Given& given) {
   options.positional("ID", given.job, "the job's id or name").completes = Completes::kJob;
-  Option& rank = options.integer("--rank", "N", given.rank, "in the worker of this rank (0)");
-  rank.low = 0;
-  rank.high = INT32_MAX;
+  options.integer("--rank", "N", given.rank, "in the worker of this rank (0)")
+      .between(0, INT32_MAX);
 }
 
 Result<int> enter(const Given& given, Invocation& call, v1::AttachOpen open) {
