@@ -92,7 +92,8 @@ class Session {
     } else if (frame.has_data()) {
       input_ += frame.data().data();
       input_ended_ = input_ended_ || frame.data().ended();
-      if (input_.size() > static_cast<size_t>(kInputWindow)) gone_ = true;  // it keeps no window
+      if (input_.size() > static_cast<size_t>(kAttachInputWindow))
+        gone_ = true;  // it keeps no window
     }
     wake();
   }

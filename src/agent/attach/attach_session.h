@@ -4,8 +4,8 @@
 //   call.read  --reader thread--> input queue, signals, sizes
 //   command's out, err --pump (the caller's thread)--> call.write, which waits for a slow client
 //
-// Input that the command does not take waits here, at most kInputWindow bytes: the client sends
-// only what the window frames allow. cancel() is safe from any thread.
+// Input that the command does not take waits here, at most kAttachInputWindow bytes: the client
+// sends only what the window frames allow. cancel() is safe from any thread.
 #pragma once
 
 #include <memory>
@@ -16,9 +16,6 @@
 #include "wire/attach/attach_call.h"
 
 namespace keiko::agent {
-
-/// What a client may send before the first window frame.
-inline constexpr int64_t kInputWindow = 256 * 1024;
 
 /// Serves the order until the command has ended, the client is gone or the call is cancelled.
 void serve_attach(AttachCall& call, WorkerDoor& door, const v1::AttachOrder& order);

@@ -16,7 +16,6 @@ namespace keiko::cli {
 namespace {
 
 constexpr size_t kPieceBytes = 32 * 1024;
-constexpr int64_t kFirstWindow = 256 * 1024;  // as the agent has it
 constexpr int kSignalsToLeave = 3;
 
 /// Standard input as bytes, not lines, until it goes out of scope.
@@ -60,7 +59,7 @@ bool write_whole(int fd, std::string_view bytes) {
 
 AttachClient::AttachClient(AttachCall& call, AttachEnds ends)
     : call_(call), ends_(std::move(ends)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
-      window_(kFirstWindow) {}
+      window_(kAttachInputWindow) {}
 
 AttachClient::~AttachClient() { close(wake_); }
 
@@ -179,8 +178,7 @@ Result<int> AttachClient::outcome(const Done& finished) const {
   if (!finished.ok() && finished.error().code != Code::kCancelled) return finished.error();
   return unavailable(
       "the server went away, and what this call ran in the worker with it; the worker itself is "
-      "not "
-      "touched by that");
+      "not touched by that");
 }
 
 Result<int> attach_and_wait(const std::string& server, const v1::AttachOpen& open,

@@ -2,8 +2,7 @@
 //
 //   machine   clock (no time before this program was written)
 //   device    present, memory (nobody holds much of it), links (as many and as fast as at the
-//   start),
-//             compute (a product of known result, on the cores of a cpu slot)
+//             start), compute (a product of known result, on the cores of a cpu slot)
 //   hooks     executable files of a folder
 //   reset     by a program of the machine's owner; then present and memory
 //

@@ -15,30 +15,12 @@
 #include "drivers/checks/local/matmul.h"
 #include "ports/devices_fake.h"
 #include "ports/testing/checks_conformance.h"
+#include "ports/testing/devices_lent.h"
 
 namespace keiko {
 namespace {
 
 using testing::HasSubstr;
-
-/// Lends its devices to a driver that is made anew.
-class Borrowed : public Devices {
- public:
-  explicit Borrowed(FakeDevices& devices) : devices_(devices) {}
-  Result<Inventory> fingerprint() override { return devices_.fingerprint(); }
-  Result<std::map<std::string, std::string>> visibility(
-      const std::vector<std::string>& uuids) override {
-    return devices_.visibility(uuids);
-  }
-  Result<std::vector<DeviceStats>> stats() override { return devices_.stats(); }
-  Result<std::vector<DeviceProcess>> processes(const std::string& uuid) override {
-    return devices_.processes(uuid);
-  }
-  Result<std::vector<DeviceFault>> faults() override { return devices_.faults(); }
-
- private:
-  FakeDevices& devices_;
-};
 
 /// Two cpu slots with a link, and a folder for hooks.
 struct LocalChecksHarness {
@@ -56,7 +38,7 @@ struct LocalChecksHarness {
   Checks& checks() {
     if (!local) {
       local.emplace(options, [this]() -> Result<std::unique_ptr<Devices>> {
-        return std::unique_ptr<Devices>(std::make_unique<Borrowed>(fake));
+        return std::unique_ptr<Devices>(std::make_unique<LentDevices>(fake));
       });
     }
     return *local;
