@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))
-from checks import bans, docs, floors, names, sizes, text  # noqa: E402
+from checks import bans, complaints, docs, floors, names, sizes, text  # noqa: E402
 from checks.source import Tree  # noqa: E402
 
 # name: (what finds, what mends or None)
@@ -28,6 +28,7 @@ CHECKS = {
     "names": (names.check_names, None),
     "sizes": (sizes.check_sizes, sizes.mend_sizes),
     "invariants": (docs.check_invariants, None),
+    "complaints": (complaints.check_complaints, complaints.mend_complaints),
     "words": (docs.check_words, None),
     "links": (docs.check_links, None),
     "rooms": (docs.check_room_table, docs.mend_room_table),

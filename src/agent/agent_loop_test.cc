@@ -130,6 +130,7 @@ TEST_F(AgentLoopTest, stops_its_workers_before_the_lease_ends) {
   EXPECT_EQ(last_report().end.cause, EndCause::kLeaseEnded);
 }
 
+// Complaint 27: workers are lost or doubled when the agent restarts.
 TEST_F(AgentLoopTest, adopts_the_workers_of_the_agent_before_it) {
   join();
   start_worker({"sleep"});
@@ -146,6 +147,7 @@ TEST_F(AgentLoopTest, adopts_the_workers_of_the_agent_before_it) {
   EXPECT_EQ(last_report().end.cause, EndCause::kStopped);
 }
 
+// Complaint 32: what went away while nobody looked hangs for ever.
 TEST_F(AgentLoopTest, finds_what_ended_while_no_agent_was_there) {
   join();
   start_worker({"exit", "0"});

@@ -68,6 +68,7 @@ class Checks(PartsTest):
         self.assertEqual(incident["cause"], "check_burn-in")
         self.assertTrue(incident["ended_by"])
 
+    # Complaint 35: a node is taken out silently and stays out.
     def test_nobody_is_charged_and_the_job_waits_until_the_device_is_tested_again(self):
         self.pool.serve()
         self.join(devices=1, retest_after="2s")

@@ -96,6 +96,7 @@ class Clocks(PartsTest):
     def finish_counting(self):
         Path(self.pool.folder, "finish").touch()
 
+    # Complaint 55: clocks that differ cost workers.
     def test_clocks_that_are_hours_and_years_apart_disturb_nothing(self):
         self.start(3 * HOUR, -2 * YEAR, 10 * YEAR)
         gang = self.pool.submit("--workers", "4", "--devices", "1", "--", "sleep", "4")

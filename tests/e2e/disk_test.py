@@ -220,6 +220,7 @@ class Guard(DiskTest):
         """RETURNS: what `keiko health` shows."""
         return self.pool.run("health").stdout
 
+    # Complaint 54: a full disk kills the node and nobody is told.
     def test_a_nearly_full_disk_takes_no_work_says_so_and_comes_back_by_itself(self):
         self.pool.serve()
         self.pool.join("n1", options=("--disk-floor", "128KiB"))

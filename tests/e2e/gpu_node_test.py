@@ -59,6 +59,29 @@ class GpuNode(PartsTest):
         self.assertEqual(len(given), 3)
         self.assertEqual(given, sorted(given), "in PCI order")
 
+    # Complaints 17 and 19: every rank of a node binds GPU 0; two jobs of it both report slot 0.
+    def test_each_rank_of_each_job_sees_a_gpu_of_its_own(self):
+        self.pool.serve()
+        self.join("h100x8_nvswitch")
+        go = Path(self.pool.folder, "go")
+        jobs = [self.pool.submit("--workers", "4", "--devices", "1", "--", "sh", "-c",
+                                 f"{SAYS}; while [ ! -e {go} ]; do sleep 0.1; done")
+                for _ in range(2)]
+        for job in jobs:
+            wait_until(lambda: self.pool.job(job)["status"] == "RUNNING", 20, "both jobs run")
+        holders = {device["uuid"]: device["worker"] for device in self.devices()}
+        self.assertEqual(len(set(holders.values())), 8, holders)
+        go.touch()
+        seen = {}
+        for job in jobs:
+            self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
+            for rank in range(4):
+                said = self.pool.run("logs", job, "--rank", str(rank)).stdout
+                visible = said.strip().rpartition("=")[2].rstrip(".")
+                self.assertNotIn(",", visible, "one and no other")
+                seen[visible] = f"{job}.1.{rank}"
+        self.assertEqual(seen, holders)
+
     def test_a_worker_without_devices_sees_no_gpu(self):
         self.pool.serve()
         self.join("a100x4_pcie")

@@ -65,6 +65,7 @@ class LogsTest(unittest.TestCase):
 
 
 class LostNode(LogsTest):
+    # Complaint 49: logs vanish with their node.
     def test_the_output_is_there_when_the_node_and_its_disk_are_gone(self):
         self.pool.serve()
         self.pool.join("n1")
@@ -119,6 +120,7 @@ class Kills(LogsTest):
             thread.start()
         return reader, threads, texts
 
+    # Complaint 50: a follower loses lines at rotation, at a restart or at the end.
     def test_each_line_is_seen_once_though_agent_and_server_are_killed(self):
         self.pool.serve()
         self.pool.join("n1")

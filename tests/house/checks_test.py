@@ -82,6 +82,8 @@ CLEAN = {
     "src/core/state/options.cc": '#include "core/state/options.h"\n',
     "src/sim/checkers.cc": CHECKER,
     "docs/INVARIANTS.md": "| name | means |\n|---|---|\n| `only_once` | once |\n",
+    "docs/COMPLAINTS.md": "| # | complaint | tests |\n|---|---|---|\n| 3 | it is lost |  |\n",
+    "tests/e2e/lost_test.py": '"""What is lost."""\n# Complaint 3: it is lost.\n',
     "docs/WORDS.md": "| word | meaning | never |\n|---|---|---|\n"
                      "| job | what a user submits | task |\n",
     "docs/OPTIONS.md": "# Options\n<!-- generated: options -->\n<!-- end: options -->\n",
@@ -112,7 +114,8 @@ class House:
             self.write(path, text)
         self.run("--fix")  # writes the generated tables
         page = self.read("ARCHITECTURE.md").replace("| ? |", "| something |")
-        return {**CLEAN, "docs/OPTIONS.md": self.read("docs/OPTIONS.md"), "ARCHITECTURE.md": page}
+        written = {path: self.read(path) for path in ("docs/OPTIONS.md", "docs/COMPLAINTS.md")}
+        return {**CLEAN, **written, "ARCHITECTURE.md": page}
 
     def write(self, path, text):
         target = self.root / path
@@ -230,6 +233,13 @@ PLANTS = [
      "no row"),
     ("invariants", "a row without a checker",
      plant_line("| `all_or_none` | gang |", "docs/INVARIANTS.md"), "no checker"),
+    ("complaints", "a complaint that no test names",
+     plant_line("| 4 | it is stuck |  |", "docs/COMPLAINTS.md"), "no test names"),
+    ("complaints", "a complaint without a row",
+     plant_line("# complaints 3 and 5: it is slow", "tests/e2e/lost_test.py"), "no row"),
+    ("complaints", "a complaint that another test names as well",
+     lambda h: h.write("tests/e2e/found_test.py", '"""Found."""\n# Complaint 3: it is lost.\n'),
+     "other files"),
     ("words", "a word with two meanings", plant_line("| job | again | |", "docs/WORDS.md"),
      "meaning"),
     ("words", "a type with the wrong word", plant_line("struct TaskRow {\n};"), "we say 'job'"),
@@ -266,7 +276,7 @@ INNOCENT_LINES = [
     "static int helper_of(int a) { return a; }",
     "std::map<int, Noun*> by_id;",
 ]
-MENDED = {"white", "columns", "pragma", "includes", "sizes", "rooms", "options"}
+MENDED = {"white", "columns", "pragma", "includes", "sizes", "rooms", "options", "complaints"}
 
 
 class ChecksBite(unittest.TestCase):
@@ -314,7 +324,7 @@ class ChecksMend(unittest.TestCase):
     def test_what_is_mechanical_is_mended_and_then_passes(self):
         mendable = ("a trailing space", "a tab", "a long line", "a header without pragma once",
                     "includes out of order", "an allowance beyond the truth",
-                    "a default that the page lacks")
+                    "a default that the page lacks", "a complaint that another test names as well")
         for check, what, plant, _ in PLANTS:
             if what not in mendable:
                 continue

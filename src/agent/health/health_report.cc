@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "agent/health/health_watch.h"
+#include "core/health/lemon.h"
 #include "core/health/story.h"
 
 namespace keiko::agent {
@@ -32,8 +33,13 @@ SubjectHealth told(const health::HealthView& view) {
   return health;
 }
 
+/// A lemon is told of after it has recovered: the scheduler prefers others, an operator looks into
+/// it. One incident fades below this within 4.3 half-lives.
+constexpr int64_t kLeastLemon = health::kOneIncident / 20;
+
 bool matters(const health::HealthView& view) {
-  return view.level != health::HealthLevel::kHealthy || view.on_probation || view.quarantined;
+  return view.level != health::HealthLevel::kHealthy || view.on_probation || view.quarantined ||
+         view.lemon_millionths >= kLeastLemon;
 }
 
 IncidentRecord told(const health::Incident& incident) {

@@ -40,18 +40,49 @@ struct Told {
   const v1::Incident* incident;
 };
 
-}  // namespace
+struct Subject {
+  const v1::Node* node;
+  const v1::SubjectHealth* health;
+};
 
-Table health_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Time now) {
-  struct One {
-    const v1::Node* node;
-    const v1::SubjectHealth* health;
-  };
-  std::vector<One> all;
+/// RETURNS: whether anything has to be done about it, or is held back from it.
+bool is_notable(const v1::SubjectHealth& health) {
+  return health.level() != "healthy" || health.on_probation() || health.quarantined();
+}
+
+std::vector<Subject> subjects_of(const google::protobuf::RepeatedPtrField<v1::Node>& nodes) {
+  std::vector<Subject> all;
   for (const v1::Node& node : nodes) {
     for (const v1::SubjectHealth& health : node.health()) all.push_back({&node, &health});
   }
-  std::stable_sort(all.begin(), all.end(), [](const One& a, const One& b) {
+  return all;
+}
+
+struct Past {
+  int64_t within_week = 0;
+  const v1::Incident* last = nullptr;
+};
+
+Past past_of(const Subject& subject, Time now) {
+  constexpr Duration kWeek = hours(24 * 7);
+  Past past;
+  for (const v1::Incident& incident : subject.node->incidents()) {
+    const bool same = incident.kind() == subject.health->kind() &&
+                      incident.name() == subject.health->name();
+    if (!same) continue;
+    const Time at = from_proto(incident.opened_at());
+    if (now - at <= kWeek) ++past.within_week;
+    if (past.last == nullptr || at > from_proto(past.last->opened_at())) past.last = &incident;
+  }
+  return past;
+}
+
+}  // namespace
+
+Table health_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Time now) {
+  std::vector<Subject> all = subjects_of(nodes);
+  std::erase_if(all, [](const Subject& one) { return !is_notable(*one.health); });
+  std::stable_sort(all.begin(), all.end(), [](const Subject& a, const Subject& b) {
     return gravity(*a.health) < gravity(*b.health);
   });
   Table table{{{"NODE"},
@@ -65,7 +96,7 @@ Table health_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Ti
                {"LEMON", true, true},
                {"EVIDENCE", false, true, true}},
               {}};
-  for (const One& one : all) {
+  for (const Subject& one : all) {
     const v1::SubjectHealth& health = *one.health;
     const bool well = health.level() == "healthy";
     table.rows.push_back({one.node->name(), subject_text(health.kind(), health.name()),
@@ -73,6 +104,34 @@ Table health_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Ti
                           health.cause(), well ? "" : age_of(health.since(), now), health.owner(),
                           health.ends_by(), lemon_text(health.lemon_millionths()),
                           health.evidence()});
+  }
+  return table;
+}
+
+Table lemons_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Time now) {
+  std::vector<Subject> all = subjects_of(nodes);
+  std::erase_if(all, [](const Subject& one) { return one.health->lemon_millionths() <= 0; });
+  std::stable_sort(all.begin(), all.end(), [](const Subject& a, const Subject& b) {
+    return a.health->lemon_millionths() > b.health->lemon_millionths();
+  });
+  Table table{{{"NODE"},
+               {"SUBJECT", false, false, true},
+               {"LEMON", true},
+               {"WEEK", true},
+               {"LAST"},
+               {"CAUSE"},
+               {"HEALTH"},
+               {"NEW WORK"}},
+              {}};
+  for (const Subject& one : all) {
+    const v1::SubjectHealth& health = *one.health;
+    const Past past = past_of(one, now);
+    table.rows.push_back({one.node->name(), subject_text(health.kind(), health.name()),
+                          lemon_text(health.lemon_millionths()),
+                          std::to_string(past.within_week),
+                          past.last == nullptr ? "" : age_of(past.last->opened_at(), now),
+                          past.last == nullptr ? "" : past.last->cause(),
+                          Cell(health.level(), colour_of(health.level())), work_text(health)});
   }
   return table;
 }
@@ -104,9 +163,9 @@ Table incidents_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes,
 }
 
 std::string health_page(const v1::Node& node, const Console& console) {
-  if (node.health().empty()) return node.name() + " is healthy\n";
   std::string page;
   for (const v1::SubjectHealth& health : node.health()) {
+    if (!is_notable(health)) continue;
     if (!page.empty()) page += "\n";
     page += console.paint(Colour::kBold, subject_text(health.kind(), printable(health.name()))) +
             " of " + node.name() + "\n  " + printable(health.sentence()) + "\n";
@@ -119,7 +178,7 @@ std::string health_page(const v1::Node& node, const Console& console) {
       }
     }
   }
-  return page;
+  return page.empty() ? node.name() + " is healthy\n" : page;
 }
 
 }  // namespace keiko::cli

@@ -14,6 +14,10 @@ namespace keiko::cli {
 /// A row for each subject that is ill or on probation, the gravest first.
 Table health_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Time now);
 
+/// A row for each subject with incidents that have not faded, the worst first: how many were opened
+/// within the last week, and the cause of the last one.
+Table lemons_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Time now);
+
 /// A row for each incident, the latest first.
 Table incidents_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Time now);
 

@@ -72,6 +72,39 @@ TEST(HealthTable, shows_what_is_ill_first_and_nothing_of_what_is_well) {
             "n1    device GPU-0  healthy    on probation  -       -      keiko     timer\n");
 }
 
+v1::SubjectHealth sound_again() {
+  v1::SubjectHealth health;
+  health.set_kind("device");
+  health.set_name("GPU-2");
+  health.set_level("healthy");
+  health.set_lemon_millionths(3'000'000);
+  return health;
+}
+
+TEST(HealthTable, keeps_a_lemon_that_is_well_out_of_what_is_ill) {
+  const FakeTerminal terminal;
+  auto nodes = pool();
+  *nodes.Mutable(1)->add_health() = sound_again();
+  EXPECT_EQ(health_table(nodes, terminal.console.now()).rows.size(), 2u);
+  EXPECT_EQ(health_page(nodes[1], terminal.console), "n2 is healthy\n");
+}
+
+TEST(LemonsTable, shows_what_had_most_incidents_first_be_it_well_or_not) {
+  const FakeTerminal terminal;
+  auto nodes = pool();
+  v1::Node& n2 = *nodes.Mutable(1);
+  *n2.add_health() = sound_again();
+  *n2.add_incidents() = incident(1, hours(24 * 8), "older than a week");
+  *n2.add_incidents() = incident(2, hours(24), "within it");
+  for (v1::Incident& one : *n2.mutable_incidents()) one.set_name("GPU-2");
+  n2.mutable_incidents(1)->set_cause("xid_48");
+  EXPECT_EQ(table_text(lemons_table(nodes, terminal.console.now()), {}, terminal.console),
+            "NODE  SUBJECT       LEMON  WEEK  LAST  CAUSE   HEALTH     NEW WORK\n"
+            "n2    device GPU-2   3.00     1  1d    xid_48  healthy    as usual\n"
+            "n1    device GPU-1   1.25     2  5m    -       unhealthy  none\n"
+            "n1    device GPU-0   0.09     0  -     -       healthy    on probation\n");
+}
+
 TEST(HealthTable, tells_every_incident_the_latest_first) {
   const FakeTerminal terminal;
   EXPECT_EQ(table_text(incidents_table(pool(), terminal.console.now()), {}, terminal.console),

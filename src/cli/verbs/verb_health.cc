@@ -15,6 +15,7 @@ using Nodes = google::protobuf::RepeatedPtrField<v1::Node>;
 struct Given {
   OutputChoice output;
   std::string node;
+  bool lemons = false;
 };
 
 Result<std::shared_ptr<v1::ListNodesResponse>> nodes_of(const Given& given, Client& client) {
@@ -44,6 +45,14 @@ Result<int> list(const Given& given, Invocation& call, Table (*make)(const Nodes
   });
 }
 
+Result<int> ill(const Given& given, Invocation& call) {
+  return list(given, call, &health_table, "all is well");
+}
+
+Result<int> lemons(const Given& given, Invocation& call) {
+  return list(given, call, &lemons_table, "no incident is remembered");
+}
+
 Result<int> one_node(const Given& given, Invocation& call) {
   Client* const client = TRY(call.connection.client());
   return show_page(given.output, call.console, [&]() -> Result<Page> {
@@ -70,16 +79,18 @@ Verb verb_health() {
   verb.about =
       "Only what is ill or on probation is listed. With NODE: in sentences, with what was seen and "
       "done. Each node judges itself by its drivers and its kernel's log; what is quarantined "
-      "takes "
-      "no new work until what ENDS BY names has happened.";
-  verb.examples = {"keiko health", "keiko health node3"};
+      "takes no new work until what ENDS BY names has happened. --lemons: what had incidents, also "
+      "if it is well now, the worst first. Each incident counts as one and half as much a week "
+      "later; of two devices that suit a job alike the sounder one gets it.";
+  verb.examples = {"keiko health", "keiko health node3", "keiko health --lemons"};
   verb.add_options = [](OptionSet& options) -> VerbRun {
     auto given = std::make_shared<Given>();
     add_node(options, *given);
+    options.flag("--lemons", given->lemons, "what fails again and again, by incidents of late");
     add_output_options(options, given->output);
     return [given](Invocation& call) {
-      return given->node.empty() ? list(*given, call, &health_table, "all is well")
-                                 : one_node(*given, call);
+      if (given->lemons) return lemons(*given, call);
+      return given->node.empty() ? ill(*given, call) : one_node(*given, call);
     };
   };
   return verb;

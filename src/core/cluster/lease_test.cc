@@ -52,6 +52,7 @@ TEST(Lease, work_is_not_given_to_silent_or_unconnected_nodes) {
   EXPECT_EQ(pool.node_of(job, 0), "a");
 }
 
+// Complaint 28: two copies of one worker.
 TEST(Lease, its_end_ends_the_workers_there_and_the_gang_restarts_elsewhere) {
   TestPool pool;
   for (const char* name : {"a", "b", "c"}) pool.join(name, 1);

@@ -90,6 +90,7 @@ TEST(Hello, brings_the_news_of_the_time_without_a_stream) {
   EXPECT_EQ(pool.sent<ForgetWorker>("a").size(), 1u);
 }
 
+// Complaint 32: what is gone after a restart stays "running" for ever.
 TEST(Hello, of_a_machine_that_rebooted_ends_its_workers_as_vanished) {
   TestPool pool;
   pool.join("a", 1);

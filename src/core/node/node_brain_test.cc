@@ -206,6 +206,7 @@ TEST(NodeBrain, forgets_an_ended_worker_and_frees_its_records) {
   EXPECT_EQ(node.got<ForgetProcess>()[0].key, key(7));
 }
 
+// Complaint 29: ended work is started again.
 TEST(NodeBrain, an_ended_worker_does_not_come_back) {
   NodeFixture node = with_running_worker();
   node.changed(NodeFixture::ended(key(7), EndCause::kExited, 0));
@@ -214,6 +215,7 @@ TEST(NodeBrain, an_ended_worker_does_not_come_back) {
   EXPECT_EQ(node.reported().status, WorkerStatus::kEnded);
 }
 
+// Complaint 28: a cut-off agent runs on while the server starts a second copy.
 TEST(NodeLease, asks_workers_to_stop_and_kills_them_before_the_lease_ends) {
   NodeFixture node = with_running_worker();
   const Time end = node.brain().lease_end();

@@ -75,6 +75,7 @@ TEST(GangPlacement, never_mixes_device_kinds_within_a_gang) {
   EXPECT_EQ(schedule(state, {}).starts.size(), 1u);
 }
 
+// Complaint 13: two GPUs at random though linked pairs are free.
 TEST(DeviceChoice, takes_a_linked_pair_and_leaves_the_other_pair_whole) {
   State state;
   NodeState& node = add_node(state, "a", 4);

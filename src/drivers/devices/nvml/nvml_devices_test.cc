@@ -39,6 +39,7 @@ std::vector<std::string> addresses(const Inventory& inventory) {
   return all;
 }
 
+// Complaint 15: the driver's reserve is counted as memory of jobs.
 TEST(NvmlDevices, knows_an_nvswitch_node) {
   FakeNvml machine("h100x8_nvswitch");
   machine.file("sys/bus/pci/devices/0000:9d:00.0/numa_node", "1\n");
@@ -139,6 +140,7 @@ TEST(NvmlDevices, knows_a_workstation_without_nvlink_and_a_card_on_half_its_lane
   EXPECT_EQ(inventory.links[0].healthy_megabytes_per_s, 16 * 1969);
 }
 
+// Complaint 16: MIG slices are not seen.
 TEST(NvmlDevices, offers_the_slices_of_a_split_gpu_in_place_of_it) {
   FakeNvml machine("a100_mig");
   const std::string capabilities = "proc/driver/nvidia/capabilities/gpu0/mig/gi3/";
@@ -208,6 +210,7 @@ TEST(NvmlDevices, counts_in_pci_order_whatever_the_library_s_order) {
                                       "0000:c1:00.0"}));
 }
 
+// Complaint 18: visible devices unsorted, or by indexes that mean something else.
 TEST(NvmlDevices, makes_devices_visible_to_cuda_by_uuid_in_pci_order) {
   FakeNvml machine("a100x4_pcie");
   NvmlDevices devices(machine.options());
@@ -281,6 +284,7 @@ TEST(NvmlDevices, says_nobody_only_if_the_driver_says_so) {
   EXPECT_EQ(devices.processes(uuid).error().code, Code::kUnimplemented);
 }
 
+// Complaint 16: a GPU that is split later is not seen.
 TEST(NvmlDevices, sees_a_gpu_being_split_while_it_runs) {
   FakeNvml machine("a100_mig");
   machine.set("/gpus/0/mig/slices", "[]");

@@ -209,6 +209,7 @@ TEST(ProcessSubstrate, leaves_nothing_behind_when_a_shim_is_killed) {
   }
 }
 
+// Complaint 27: processes that outlive their agent and belong to nobody.
 TEST(ProcessSubstrate, survives_the_death_of_its_agent) {
   TestMachine machine;
   machine.close();
@@ -256,6 +257,7 @@ TEST(ProcessSubstrate, lets_its_workers_run_on_while_the_lease_is_renewed) {
   EXPECT_EQ(machine.wait_for(WorkerStatus::kEnded).end.cause, EndCause::kExited);
 }
 
+// Complaint 29: ended work is started again after a restart.
 TEST(ProcessSubstrate, never_starts_a_worker_whose_end_was_already_told) {
   TestMachine machine;
   machine.close();
