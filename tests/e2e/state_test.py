@@ -62,7 +62,7 @@ class ServerState(StateTest):
         self.pool.server.stop()
         os.chmod(self.pool.state, 0o755)
         self.assertEqual(sorted(os.listdir(self.pool.state)),
-                         ["journal.db", "journal.lock", "logs"])
+                         ["history.db", "journal.db", "journal.lock", "logs"])
         return Path(self.pool.state, "journal.db")
 
     def test_one_of_a_newer_version_names_both_formats(self):

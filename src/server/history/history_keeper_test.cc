@@ -153,7 +153,6 @@ TEST_F(HistoryKeeperTest, what_is_too_old_goes_fine_spans_first) {
 }
 
 TEST_F(HistoryKeeperTest, beyond_its_size_the_oldest_of_the_finest_go) {
-  options_.total = Bytes{static_cast<int64_t>(sizeof(Bucket)) * 200};
   start();
   for (int i = 0; i < 120; ++i) {  // 20 minutes: 240 fine buckets, and coarser ones
     put("a", 100);
@@ -161,6 +160,7 @@ TEST_F(HistoryKeeperTest, beyond_its_size_the_oldest_of_the_finest_go) {
   }
   written();
   const size_t before = disk_->rows.size();
+  options_.total = Bytes{static_cast<int64_t>(sizeof(Bucket)) * 200};
   options_.sweep_every = milliseconds(1);
   keeper_->stop();
   start();

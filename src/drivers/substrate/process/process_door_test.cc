@@ -41,9 +41,12 @@ class ProcessDoorTest : public testing::Test {
       return (end = visit.end()).has_value();
     });
     if (!end) return "no end";
-    std::string text(4096, '\0');
-    const ssize_t got = read(visit.out(), text.data(), text.size());
-    text.resize(got > 0 ? static_cast<size_t>(got) : 0);
+    std::string text;
+    char piece[4096];  // a terminal gives a line at a time
+    ssize_t got = 0;
+    while ((got = read(visit.out(), piece, sizeof piece)) > 0) {
+      text.append(piece, static_cast<size_t>(got));
+    }
     const std::string how =
         end->error.code != Code::kOk ? end->error.message
         : end->signal != 0           ? "signal " + std::to_string(end->signal)
