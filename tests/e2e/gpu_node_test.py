@@ -64,8 +64,8 @@ class GpuNode(PartsTest):
         self.pool.serve()
         self.join("h100x8_nvswitch")
         go = Path(self.pool.folder, "go")
-        jobs = [self.pool.submit("--workers", "4", "--devices", "1", "--", "sh", "-c",
-                                 f"{SAYS}; while [ ! -e {go} ]; do sleep 0.1; done")
+        jobs = [self.pool.submit("--workers", "4", "--devices", "1", "--cpu", "0.1", "--",
+                                 "sh", "-c", f"{SAYS}; while [ ! -e {go} ]; do sleep 0.1; done")
                 for _ in range(2)]
         for job in jobs:
             wait_until(lambda: self.pool.job(job)["status"] == "RUNNING", 20, "both jobs run")

@@ -48,13 +48,15 @@ class LoopChecksTest : public AgentFixture {
     }
     return condition();
   }
-  bool is_quarantined(const std::string& uuid) const {
-    if (link_->health.empty()) return false;
-    const std::vector<SubjectHealth>& all = link_->health.back().subjects;
-    return std::any_of(all.begin(), all.end(), [&](const SubjectHealth& one) {
-      return one.subject.name == uuid && one.quarantined;
-    });
+  /// RETURNS: what was told last of a subject; healthy if nothing was.
+  SubjectHealth told_of(const std::string& name) const {
+    if (link_->health.empty()) return {};
+    for (const SubjectHealth& one : link_->health.back().subjects) {
+      if (one.subject.name == name) return one;
+    }
+    return {};
   }
+  bool is_quarantined(const std::string& uuid) const { return told_of(uuid).quarantined; }
   /// RETURNS: how many checks of this kind were made.
   long made(CheckKind kind) const {
     const std::vector<CheckOrder> orders = checks_.orders();
@@ -191,8 +193,10 @@ TEST_F(LoopChecksTest, a_quarantined_device_comes_back_by_a_retest_on_probation)
     return !is_quarantined("fake-0");
   };
   EXPECT_TRUE(turn_until(is_back));
-  ASSERT_THAT(link_->health.back().subjects, SizeIs(1));
-  EXPECT_TRUE(link_->health.back().subjects[0].on_probation);
+  EXPECT_TRUE(told_of("fake-0").on_probation);
+  EXPECT_GT(told_of("fake-0").lemon_millionths, 0) << "its past is remembered";
+  EXPECT_EQ(told_of("").level, "healthy") << "and that of its node, which was never ill";
+  EXPECT_GT(told_of("").lemon_millionths, 0);
   start_on(0);
   EXPECT_TRUE(turn_until([&] { return has_started(); }));
 }
@@ -215,7 +219,7 @@ TEST_F(LoopChecksTest, what_telemetry_reads_is_judged) {
   loop_->send_readings({{{SubjectKind::kDevice, "fake-1"}, {{"row_remap_failed", 1.0}}}});
   beat();
   EXPECT_TRUE(is_quarantined("fake-1"));
-  EXPECT_EQ(link_->health.back().subjects[0].owner, "vendor");
+  EXPECT_EQ(told_of("fake-1").owner, "vendor");
 }
 
 TEST_F(LoopChecksTest, nothing_is_tested_beside_a_worker_also_one_that_was_adopted) {

@@ -100,7 +100,7 @@ TEST(LemonsTable, shows_what_had_most_incidents_first_be_it_well_or_not) {
   n2.mutable_incidents(1)->set_cause("xid_48");
   EXPECT_EQ(table_text(lemons_table(nodes, terminal.console.now()), {}, terminal.console),
             "NODE  SUBJECT       LEMON  WEEK  LAST  CAUSE   HEALTH     NEW WORK\n"
-            "n2    device GPU-2   3.00     1  1d    xid_48  healthy    as usual\n"
+            "n2    device GPU-2   3.00     1  24h   xid_48  healthy    as usual\n"
             "n1    device GPU-1   1.25     2  5m    -       unhealthy  none\n"
             "n1    device GPU-0   0.09     0  -     -       healthy    on probation\n");
 }
