@@ -35,7 +35,9 @@ std::string agent_dir(const std::string& state_dir, const std::string& node) {
 }
 
 Done make_folders(const UpOptions& options) {
+  TRY(make_folder(options.state_dir));
   TRY(make_folder(options.state_dir + "/logs"));
+  TRY(make_folder(options.state_dir + "/agents"));
   for (int64_t i = 1; i <= options.nodes; ++i) {
     TRY(make_folder(agent_dir(options.state_dir, "node" + std::to_string(i))));
   }

@@ -1,5 +1,7 @@
 #include "verb_agent.h"
 
+#include <unistd.h>
+
 #include <cstdio>
 #include <filesystem>
 #include <stop_token>
@@ -97,6 +99,27 @@ Done add_place(Given& given) {
   return done();
 }
 
+/// A slip of the pen must not switch an operator's own checks off without a word.
+Done check_given_files(const Given& given) {
+  const LocalChecksOptions usual;
+  std::error_code error;
+  const std::string& hooks = given.checks.hooks_dir;
+  if (!hooks.empty() && hooks != usual.hooks_dir && !std::filesystem::is_directory(hooks, error)) {
+    return failed_precondition("--checks-dir " + hooks + " is no folder; give one that is there, "
+                               "or none");
+  }
+  const std::string& reset = given.checks.reset_program;
+  if (!reset.empty() &&
+      (!std::filesystem::is_regular_file(reset, error) || access(reset.c_str(), X_OK) != 0)) {
+    return failed_precondition("--reset-program " + reset + " is no executable file");
+  }
+  for (const std::string& path : given.shared_devices) {
+    if (std::filesystem::exists(path, error)) continue;
+    return failed_precondition("--allow-device " + path + " is not there");
+  }
+  return done();
+}
+
 Done complete(Given& given, const cli::Invocation& call) {
   for (const std::string& label : given.labels) {
     if (!add_label(label, given.agent.labels)) {
@@ -116,6 +139,7 @@ Done complete(Given& given, const cli::Invocation& call) {
     given.checks.reset_program = (here / given.checks.reset_program).lexically_normal();
     given.agent.checks.can_reset = true;
   }
+  TRY(check_given_files(given));
   given.take_workers = call.variable("KEIKO_STOP_WORKERS") == "1";
   given.agent.base_env = agent::base_environment();
   return complete_telemetry(given.telemetry);

@@ -10,7 +10,7 @@
 #include "base/digest.h"
 #include "base/log.h"
 #include "base/text.h"
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 namespace keiko::agent {
 namespace {

@@ -13,6 +13,8 @@
 #include <cstring>
 #include <ctime>
 
+#include "cli/exit_code.h"
+
 namespace keiko::cli {
 namespace {
 
@@ -57,6 +59,14 @@ int wait_for_interrupt(Duration span) {
   }
 }
 
+/// An answer that did not arrive is no success, whatever became of what was asked for.
+[[noreturn]] void end_unheard(int error) {
+  const std::string why = std::string("keiko: cannot write to standard output: ") +
+                          std::strerror(error) + "\n";
+  [[maybe_unused]] const ssize_t told = ::write(STDERR_FILENO, why.data(), why.size());
+  ::_exit(kExitFailure);
+}
+
 /// Writes all of it. A reader that has gone (`keiko logs | head`) ends the process as SIGPIPE does.
 void write_text(int fd, std::string_view text) {
   while (!text.empty()) {
@@ -68,6 +78,7 @@ void write_text(int fd, std::string_view text) {
     }
     if (written < 0) {
       if (errno == EPIPE) ::_exit(128 + SIGPIPE);
+      if (fd == STDOUT_FILENO) end_unheard(errno);
       return;
     }
     text.remove_prefix(static_cast<size_t>(written));

@@ -85,6 +85,15 @@ void list_options(const std::vector<Option>& options, const Console& console, st
   }
 }
 
+/// With the blanks behind the longest name.
+size_t name_width(const std::vector<Verb>& verbs) {
+  size_t width = 0;
+  for (const Verb& verb : verbs) {
+    if (!verb.hidden) width = std::max(width, verb.name.size() + 2);
+  }
+  return width;
+}
+
 }  // namespace
 
 const Verb* find_verb(const std::vector<Verb>& verbs, const std::string& name) {
@@ -124,7 +133,7 @@ std::string help_text(const std::vector<Verb>& verbs, const Console& console) {
     out += "\n" + console.paint(Colour::kBold, group + ":") + "\n";
     for (const Verb& verb : verbs) {
       if (verb.group == group && !verb.hidden)
-        out += "  " + padded(verb.name, 12) + verb.summary + "\n";
+        out += "  " + padded(verb.name, name_width(verbs)) + verb.summary + "\n";
     }
   }
   return out + "\nFirst steps:\n"

@@ -1,5 +1,6 @@
 #include "cli/main_cli.h"
 
+#include <fcntl.h>
 #include <pwd.h>
 #include <unistd.h>
 
@@ -70,9 +71,10 @@ int print_help(const std::vector<std::string>& names, const std::vector<Verb>& v
 
 /// `asked`: whether a server had a say. RETURNS: the exit status.
 int print_error(const Error& error, const std::string& who, bool asked, const Console& console) {
-  // Problems of a job file come as lines that begin with the file; they need no other head.
-  const bool located = !error.where.empty() && !error.where.starts_with("-") &&
-                       error.message.starts_with(error.where + ":");
+  // Problems of a job file come as lines that begin with "FILE:LINE:"; they need no other head.
+  const bool located = !error.where.empty() && error.message.starts_with(error.where + ":") &&
+                       !error.where.starts_with("-") && error.code == Code::kInvalidArgument &&
+                       !asked;
   console.hint((located ? "" : who + ": ") + error.message);
   const bool of_the_line = error.code == Code::kInvalidArgument && !located && !asked;
   return of_the_line ? kExitUsage : exit_code_of(error);
@@ -132,7 +134,23 @@ int run_cli(const std::vector<std::string>& words, const Surroundings& around,
   return run_verb(*verb, std::move(typed), verbs, around);
 }
 
+namespace {
+
+/// A descriptor 0, 1 or 2 that the caller closed would be the next file that is opened, a journal
+/// or a connection, and answers would go there. What is put in its place can be neither read from
+/// nor written to as intended, so that it is told.
+void keep_standard_files() {
+  for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; ++fd) {
+    if (::fcntl(fd, F_GETFD) >= 0) continue;
+    [[maybe_unused]] const int opened =  // the lowest that is free
+        ::open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
+}  // namespace
+
 int main_cli(int argc, char** argv, std::vector<Verb> extra, const std::string& version) {
+  keep_standard_files();
   const std::vector<std::string> words(argv + (argc > 0 ? 1 : 0), argv + argc);
   if (!words.empty()) {
     // Raw verbs come before anything is set up: a shim is started once for each worker.

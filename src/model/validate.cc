@@ -1,6 +1,8 @@
 // validate() of every noun: one sentence per rule, naming the field and its bounds.
 #include <set>
 
+#include "base/text.h"
+#include "base/utf8.h"
 #include "model/job.h"
 #include "model/messages.h"
 #include "model/node.h"
@@ -18,25 +20,40 @@ Done in_range(const char* field, int64_t value, int64_t low, int64_t high) {
                               std::to_string(low) + " to " + std::to_string(high));
 }
 
-Done has_no_nul(const char* field, const std::string& text) {
-  if (text.find('\0') == std::string::npos) return done();
-  return bad_field(field, "contains a NUL byte, which no program can be given");
+/// What a program can be given and every reader of the API can be told.
+Done is_text(const char* field, const std::string& text) {
+  if (text.find('\0') != std::string::npos) {
+    return bad_field(field, "contains a NUL byte, which no program can be given");
+  }
+  const size_t valid = valid_utf8_prefix(text);
+  if (valid == text.size()) return done();
+  return bad_field(field, quote_text(clean_utf8(text)) + " is not UTF-8 from byte " +
+                              std::to_string(valid + 1) + " on; hand such bytes over in a file");
 }
 
 Done check_label(const char* field, const std::string& text) {
   if (is_label(text)) return done();
-  return bad_field(
-      field,
-      quote_text(text) + " is not a name; use 1 to 63 of a-z, 0-9 and '-', no '-' at the ends");
+  return bad_field(field,
+                   quote_text(clean_utf8(text)) +
+                       " is not a name; use 1 to 63 of a-z, 0-9 and '-', no '-' at the ends");
+}
+
+/// Verbs take "j12", "12" and names alike.
+Done check_not_an_id(const std::string& name) {
+  const size_t first = name.starts_with('j') ? 1 : 0;
+  const bool digits = first < name.size() &&
+                      name.find_first_not_of("0123456789", first) == std::string::npos;
+  if (!digits) return done();
+  return bad_field("name", quote_text(name) + " would be taken for a job's id; add a letter");
 }
 
 Done check_environment(const std::map<std::string, std::string>& env) {
   for (const auto& [key, value] : env) {
     if (key.empty() || key.find('=') != std::string::npos) {
-      return bad_field("env", quote_text(key) + " is not a variable name");
+      return bad_field("env", quote_text(clean_utf8(key)) + " is not a variable name");
     }
-    TRY(has_no_nul("env", key));
-    TRY(has_no_nul("env", value));
+    TRY(is_text("env", key));
+    TRY(is_text("env", value));
   }
   return done();
 }
@@ -62,8 +79,8 @@ Done check_host(const HostSpec& host) {
 
 /// Nodes may start workers anywhere. An empty path is one that was left out.
 Done is_absolute(const char* field, const std::string& path) {
-  if (path.empty() || path[0] == '/') return has_no_nul(field, path);
-  return bad_field(field, quote_text(path) + " is not an absolute path");
+  if (path.empty() || path[0] == '/') return is_text(field, path);
+  return bad_field(field, quote_text(clean_utf8(path)) + " is not an absolute path");
 }
 
 }  // namespace
@@ -83,11 +100,12 @@ int32_t allowed_restarts(const JobSpec& spec) {
 
 Done validate(const JobSpec& spec) {
   TRY(check_label("name", spec.name));
+  TRY(check_not_an_id(spec.name));
   TRY(check_label("queue", spec.queue));
   if (spec.command.empty() || spec.command[0].empty()) {
     return bad_field("command", "is empty; give the program to run and its arguments");
   }
-  for (const std::string& word : spec.command) TRY(has_no_nul("command", word));
+  for (const std::string& word : spec.command) TRY(is_text("command", word));
   TRY(check_environment(spec.env));
   TRY(check_identities(spec));
   TRY(is_absolute("workdir", spec.workdir));
@@ -110,8 +128,11 @@ Done validate(const JobSpec& spec) {
                                 "say how many devices each worker needs");
   }
   if (encode(spec).size() > kMaxSpecBytes) {
-    return bad_field("env", "the whole job is over " + to_text(Bytes{kMaxSpecBytes}) +
-                                "; put large values into files");
+    size_t of_command = 0;
+    for (const std::string& word : spec.command) of_command += word.size();
+    return bad_field(of_command > kMaxSpecBytes / 2 ? "command" : "env",
+                     "the whole job is over " + to_text(Bytes{kMaxSpecBytes}) +
+                         "; put large values into files");
   }
   return done();
 }

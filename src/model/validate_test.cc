@@ -48,6 +48,39 @@ TEST(JobSpecRules, want_a_program) {
   EXPECT_BAD(spec, "command", "NUL");
 }
 
+TEST(JobSpecRules, want_text_that_everybody_can_read) {
+  JobSpec spec = good_job();
+  spec.command = {"echo", "caf\xe9"};
+  EXPECT_BAD(spec, "command", "not UTF-8 from byte 4 on");
+  spec = good_job();
+  spec.env["X"] = "\xff";
+  EXPECT_BAD(spec, "env", "UTF-8");
+  spec.env["X"] = "caf\xc3\xa9";
+  EXPECT_TRUE(validate(spec).ok());
+}
+
+TEST(JobSpecRules, keep_names_apart_from_ids) {
+  for (const std::string name : {"j1", "j0", "12", "0"}) {
+    JobSpec spec = good_job();
+    spec.name = name;
+    EXPECT_BAD(spec, "name", "taken for a job's id");
+  }
+  for (const std::string name : {"j", "j1a", "1a", "job-1", "jj1"}) {
+    JobSpec spec = good_job();
+    spec.name = name;
+    EXPECT_TRUE(validate(spec).ok()) << name;
+  }
+}
+
+TEST(JobSpecRules, say_of_the_part_that_is_too_large_that_it_is) {
+  JobSpec spec = good_job();
+  spec.command.assign(100'000, "12345");
+  EXPECT_BAD(spec, "command", "256KiB");
+  spec = good_job();
+  spec.env["X"] = std::string(300'000, 'x');
+  EXPECT_BAD(spec, "env", "256KiB");
+}
+
 // With the same RANK for all, the workers of a gang would wait for each other until the time limit.
 TEST(JobSpecRules, keep_what_tells_the_workers_of_a_gang_apart) {
   for (const char* name :

@@ -2,9 +2,9 @@
 #include "server/feed.h"
 
 #include "base/text.h"
+#include "base/utf8.h"
 #include "server/event_cursor.h"
 #include "wire/json.h"
-#include "wire/utf8.h"
 
 namespace keiko::server {
 namespace {

@@ -5,9 +5,9 @@
 
 #include "base/id.h"
 #include "base/text.h"
+#include "base/utf8.h"
 #include "wire/convert.h"
 #include "wire/json.h"
-#include "wire/utf8.h"
 
 namespace keiko::server {
 namespace {

@@ -142,7 +142,10 @@ v1::Node view_of(const View& view, const NodeState& node, Detail detail,
   const cluster::NodeSight* sight = view.brain.sight_of(node.id);
   if (sight != nullptr && !node.lost) {
     out.set_connected(sight->connection != 0);
-    set_proto(*out.mutable_last_heard(), std::max(view.now - sight->last_heard, Duration{}));
+    // One that has not spoken since this server started was not heard of by anybody.
+    if (sight->newest_connection != 0) {
+      set_proto(*out.mutable_last_heard(), std::max(view.now - sight->last_heard, Duration{}));
+    }
     set_readings(view, sight->connection, out);
   }
   out.set_cpu_taken_milli(node.cpu_taken_milli);

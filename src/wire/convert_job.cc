@@ -1,6 +1,6 @@
 // Jobs, verdicts and how workers fare.
+#include "base/utf8.h"
 #include "wire/convert.h"
-#include "wire/utf8.h"
 #include "wire/words.h"
 
 namespace keiko {

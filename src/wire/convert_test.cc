@@ -8,8 +8,8 @@
 #include <limits>
 
 #include "base/prng.h"
+#include "base/utf8.h"
 #include "wire/random_model.h"
-#include "wire/utf8.h"
 
 namespace keiko {
 namespace {

@@ -37,9 +37,9 @@ class AttachTest(unittest.TestCase):
         return job
 
     def popen(self, *words, **more):
+        pipes = {name: subprocess.PIPE for name in ("stdin", "stdout", "stderr")}
         return subprocess.Popen([KEIKO, *words], env=self.pool.environment, cwd=self.pool.folder,
-                                stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                stderr=subprocess.PIPE, **more)
+                                **{**pipes, **more})
 
     def sleepers(self, mark):
         return [pid for pid, words in processes_of(self.pool.folder).items()
@@ -121,6 +121,21 @@ class Exec(AttachTest):
         told = self.pool.run("shell", job)
         self.assertEqual(told.returncode, 2)
         self.assertIn("keiko shell: needs a terminal", told.stderr)
+        self.passed = True
+
+    def test_output_that_nobody_takes_ends_the_command_and_is_no_success(self):
+        job = self.start()
+        with open("/dev/full", "w") as full:
+            client = self.popen("exec", job, "--", "echo", "hi", stdout=full)
+            _, err = client.communicate(timeout=20 * PATIENCE)
+        self.assertEqual(client.returncode, 1, err)
+        self.assertIn(b"cannot write the command's output: No space left", err)
+        client = self.popen("exec", job, "--", "sh", "-c", "yes 86409")
+        client.stdout.readline()
+        client.stdout.close()
+        self.assertEqual(client.wait(20 * PATIENCE), 128 + signal.SIGPIPE)
+        wait_until(lambda: "yes 86409" not in processes_of(self.pool.folder).values(), 20,
+                   "nothing of the command is left")
         self.passed = True
 
     def test_a_signal_reaches_the_command(self):

@@ -79,6 +79,34 @@ class Starting(PoolTest):
         self.assertIn(blocker, done.stderr)
         self.assertIn("--state", done.stderr)
 
+    def test_the_state_directory_is_its_user_s_alone(self):
+        for path in (self.pool.state, self.pool.state + "/agents"):
+            self.assertEqual(os.stat(path).st_mode & 0o777, 0o700, path)
+
+    def test_an_agent_refuses_files_that_are_not_there(self):
+        for flag, value in (("--checks-dir", "/no/such"), ("--reset-program", "/no/such"),
+                            ("--allow-device", "/dev/no-such")):
+            done = subprocess.run(
+                [KEIKO, "agent", "--join", f"127.0.0.1:{self.pool.grpc}", "--state",
+                 os.path.join(self.pool.folder, "other"), flag, value],
+                env=self.pool.environment, text=True, capture_output=True, timeout=60,
+                stdin=subprocess.DEVNULL)
+            self.assertEqual(done.returncode, 4, done.stderr)
+            self.assertIn(f"{flag} {value} is", done.stderr)
+
+    def test_an_answer_that_cannot_be_written_is_no_success(self):
+        for words in (["jobs"], ["nodes", "-o", "json"], ["schema", "job"],
+                      ["submit", "--", "true"], ["run", "--", "echo", "said"]):
+            with open("/dev/full", "w") as full:
+                done = subprocess.run([KEIKO, *words], env=self.pool.environment, text=True,
+                                      stdout=full, stderr=subprocess.PIPE, timeout=60)
+            self.assertEqual(done.returncode, 1, (words, done.stderr))
+            self.assertIn("cannot write to standard output: No space left", done.stderr)
+        done = subprocess.run(["sh", "-c", f"exec '{KEIKO}' jobs >&-"], env=self.pool.environment,
+                              text=True, stderr=subprocess.PIPE, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn("cannot write to standard output", done.stderr)
+
     def test_a_second_up_on_the_same_state_directory_is_refused(self):
         done = self.up("--state", self.pool.state, "--grpc-port", 0, "--http-port", 0)
         self.assertNotEqual(done.returncode, 0)

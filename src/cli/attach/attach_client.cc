@@ -93,7 +93,8 @@ void AttachClient::read_all() {
     } else if (frame.has_end()) {
       end_ = frame.end();
     } else if (frame.has_data() && !take_data(frame.data())) {
-      left_ = true;  // nobody reads us any more
+      unheard_ = errno;
+      left_ = true;
       return;
     }
   }
@@ -173,6 +174,14 @@ Result<int> AttachClient::outcome(const Done& finished) const {
       if (end_->code() == code_name(code)) return Error{code, end_->message(), {}};
     }
     return failed_precondition(end_->message());
+  }
+  const bool standard = ends_.out == STDOUT_FILENO;
+  if (standard && unheard_ == EPIPE) return 128 + SIGPIPE;  // as the command itself would end
+  if (standard && unheard_ != 0) {
+    return Error{Code::kInternal,
+                 errno_error("cannot write the command's output", unheard_).message +
+                     "; the command is killed",
+                 {}};
   }
   if (left_) return Error{Code::kCancelled, "left; the command is killed", {}};
   if (!finished.ok() && finished.error().code != Code::kCancelled) return finished.error();

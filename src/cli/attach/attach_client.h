@@ -58,6 +58,7 @@ class AttachClient {
   std::atomic<int64_t> window_;
   std::atomic<bool> over_ = false;
   std::atomic<bool> left_ = false;
+  int unheard_ = 0;  ///< why what came could not be passed on; of the reader
   bool input_ended_ = false;  // the sender's
   int interrupts_ = 0;        // the sender's
   std::optional<v1::AttachEnd> end_;

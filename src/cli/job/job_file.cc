@@ -270,6 +270,8 @@ std::vector<Error> all_objections(const JobSpec& spec) {
   for (size_t i = 0; i <= job_fields().size(); ++i) {
     const Done valid = validate(rest);
     if (valid.ok()) break;
+    // What its field's default does not cure would be said for ever.
+    if (!objections.empty() && objections.back().message == valid.error().message) break;
     objections.push_back(valid.error());
     const std::string& where = valid.error().where;
     if (where == "name") rest.name = "job";

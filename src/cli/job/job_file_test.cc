@@ -196,6 +196,8 @@ TEST(JobFile, what_is_no_job_at_all_says_what_it_is) {
   EXPECT_THAT(complaints("- a\n- b\n"), HasSubstr("is a list, but a job is a map"));
   EXPECT_THAT(complaints("just text\n"), HasSubstr("but a job is a map"));
   EXPECT_THAT(complaints("command: [a\n"), HasSubstr("is not YAML here"));
+  EXPECT_THAT(complaints("command: \"date\nname: a\n"), HasSubstr("is not YAML here"));
+  EXPECT_THAT(complaints("command: 'date"), HasSubstr("is not YAML here"));
   EXPECT_THAT(complaints("command: [a]\n\tworkers: 2\n"), HasSubstr("job.yaml:2"));
   EXPECT_THAT(complaints("command: [a]\n---\ncommand: [b]\n"), HasSubstr("more than one document"));
   EXPECT_THAT(complaints(std::string_view("command: \0", 10)), HasSubstr("NUL"));

@@ -206,7 +206,8 @@ YamlReading read_yaml(std::string_view text) {
     return reading;
   }
   try {
-    std::istringstream stream{std::string(text)};
+    // With an end that no quoted text may hold, so that a quote that is never closed is found.
+    std::istringstream stream{std::string(text) + "\n...\n"};
     YAML::Parser parser(stream);
     TreeBuilder builder;
     if (parser.HandleNextDocument(builder)) reading.root = builder.take_root();

@@ -14,8 +14,15 @@ Colour colour_of(const std::string& level) {
   return level == "degraded" ? Colour::kYellow : Colour::kPlain;
 }
 
-std::string subject_text(const std::string& kind, const std::string& name) {
-  return name.empty() ? kind : kind + " " + name;
+/// "device 3 GPU-5f1c...": by the index that verbs take, and by the name that no change of places
+/// takes away.
+std::string subject_text(const v1::Node& node, const std::string& kind, const std::string& name) {
+  if (name.empty()) return kind;
+  for (const v1::Device& device : node.devices()) {
+    if (kind != "device" || device.uuid() != name) continue;
+    return kind + " " + std::to_string(device.index()) + " " + name;
+  }
+  return kind + " " + name;
 }
 
 std::string work_text(const v1::SubjectHealth& health) {
@@ -67,8 +74,10 @@ Past past_of(const Subject& subject, Time now) {
   constexpr Duration kWeek = hours(24 * 7);
   Past past;
   for (const v1::Incident& incident : subject.node->incidents()) {
-    const bool same = incident.kind() == subject.health->kind() &&
-                      incident.name() == subject.health->name();
+    // What befalls a node's devices counts for the node as well.
+    const bool same = subject.health->kind() == "node" ||
+                      (incident.kind() == subject.health->kind() &&
+                       incident.name() == subject.health->name());
     if (!same) continue;
     const Time at = from_proto(incident.opened_at());
     if (now - at <= kWeek) ++past.within_week;
@@ -99,7 +108,7 @@ Table health_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Ti
   for (const Subject& one : all) {
     const v1::SubjectHealth& health = *one.health;
     const bool well = health.level() == "healthy";
-    table.rows.push_back({one.node->name(), subject_text(health.kind(), health.name()),
+    table.rows.push_back({one.node->name(), subject_text(*one.node, health.kind(), health.name()),
                           Cell(health.level(), colour_of(health.level())), work_text(health),
                           health.cause(), well ? "" : age_of(health.since(), now), health.owner(),
                           health.ends_by(), lemon_text(health.lemon_millionths()),
@@ -126,7 +135,7 @@ Table lemons_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Ti
   for (const Subject& one : all) {
     const v1::SubjectHealth& health = *one.health;
     const Past past = past_of(one, now);
-    table.rows.push_back({one.node->name(), subject_text(health.kind(), health.name()),
+    table.rows.push_back({one.node->name(), subject_text(*one.node, health.kind(), health.name()),
                           lemon_text(health.lemon_millionths()),
                           std::to_string(past.within_week),
                           past.last == nullptr ? "" : age_of(past.last->opened_at(), now),
@@ -154,12 +163,21 @@ Table incidents_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes,
   for (const Told& told : all) {
     const v1::Incident& incident = *told.incident;
     const bool open = !incident.has_recovered_at();
-    table.rows.push_back({told.node->name(), std::to_string(incident.id()),
-                          age_of(incident.opened_at(), now),
-                          open ? Cell("open", Colour::kYellow) : Cell("ended"),
-                          subject_text(incident.kind(), incident.name()), incident.story()});
+    table.rows.push_back(
+        {told.node->name(), std::to_string(incident.id()), age_of(incident.opened_at(), now),
+         open ? Cell("open", Colour::kYellow) : Cell("ended"),
+         subject_text(*told.node, incident.kind(), incident.name()), incident.story()});
   }
   return table;
+}
+
+std::string silence_text(const google::protobuf::RepeatedPtrField<v1::Node>& nodes) {
+  std::string silent;
+  for (const v1::Node& node : nodes) {
+    if (node.status() != "LOST" && node.status() != "UNREACHABLE") continue;
+    silent += (silent.empty() ? "" : ", ") + node.name() + " is " + node.status();
+  }
+  return silent.empty() ? "" : silent + ": what may be wrong there is not known; see keiko nodes";
 }
 
 std::string health_page(const v1::Node& node, const Console& console) {
@@ -167,8 +185,9 @@ std::string health_page(const v1::Node& node, const Console& console) {
   for (const v1::SubjectHealth& health : node.health()) {
     if (!is_notable(health)) continue;
     if (!page.empty()) page += "\n";
-    page += console.paint(Colour::kBold, subject_text(health.kind(), printable(health.name()))) +
-            " of " + node.name() + "\n  " + printable(health.sentence()) + "\n";
+    page +=
+        console.paint(Colour::kBold, printable(subject_text(node, health.kind(), health.name()))) +
+        " of " + node.name() + "\n  " + printable(health.sentence()) + "\n";
     for (const v1::Incident& incident : node.incidents()) {
       if (incident.id() != health.incident()) continue;
       page += "  incident " + std::to_string(incident.id()) + ": " + printable(incident.story()) +

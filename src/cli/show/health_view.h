@@ -14,6 +14,9 @@ namespace keiko::cli {
 /// A row for each subject that is ill or on probation, the gravest first.
 Table health_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Time now);
 
+/// RETURNS: a sentence on the nodes that do not answer, and so cannot be judged; empty if all do.
+std::string silence_text(const google::protobuf::RepeatedPtrField<v1::Node>& nodes);
+
 /// A row for each subject with incidents that have not faded, the worst first: how many were opened
 /// within the last week, and the cause of the last one.
 Table lemons_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Time now);

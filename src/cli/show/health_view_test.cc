@@ -89,6 +89,26 @@ TEST(HealthTable, keeps_a_lemon_that_is_well_out_of_what_is_ill) {
   EXPECT_EQ(health_page(nodes[1], terminal.console), "n2 is healthy\n");
 }
 
+TEST(HealthTable, says_of_nodes_that_do_not_answer_that_they_cannot_be_judged) {
+  auto nodes = pool();
+  EXPECT_EQ(silence_text(nodes), "");
+  nodes.Mutable(0)->set_status("UNREACHABLE");
+  nodes.Mutable(1)->set_status("LOST");
+  const std::string text = silence_text(nodes);
+  EXPECT_NE(text.find("n1 is UNREACHABLE, n2 is LOST"), std::string::npos) << text;
+}
+
+TEST(HealthTable, names_a_device_by_its_index_as_well) {
+  const FakeTerminal terminal;
+  auto nodes = pool();
+  v1::Device& device = *nodes.Mutable(0)->add_devices();
+  device.set_index(3);
+  device.set_uuid("GPU-1");
+  const std::string text =
+      table_text(health_table(nodes, terminal.console.now()), {}, terminal.console);
+  EXPECT_NE(text.find("device 3 GPU-1 "), std::string::npos) << text;
+}
+
 TEST(LemonsTable, shows_what_had_most_incidents_first_be_it_well_or_not) {
   const FakeTerminal terminal;
   auto nodes = pool();

@@ -31,6 +31,12 @@ Result<std::shared_ptr<v1::ListNodesResponse>> nodes_of(const Given& given, Clie
   return one;
 }
 
+/// Below the table: who could not be asked, or that there is nothing to show.
+std::string note_of(const Nodes& nodes, bool empty, const std::string& nothing) {
+  const std::string silence = silence_text(nodes);
+  return silence.empty() && empty ? nothing : silence;
+}
+
 Result<int> list(const Given& given, Invocation& call, Table (*make)(const Nodes&, Time),
                  const std::string& nothing) {
   Client* const client = TRY(call.connection.client());
@@ -40,7 +46,7 @@ Result<int> list(const Given& given, Invocation& call, Table (*make)(const Nodes
     listing.table = make(nodes->nodes(), call.console.now());
     listing.message = nodes.get();
     listing.owner = nodes;
-    if (listing.table.rows.empty()) listing.note = nothing;
+    listing.note = note_of(nodes->nodes(), listing.table.rows.empty(), nothing);
     return listing;
   });
 }
@@ -58,7 +64,9 @@ Result<int> one_node(const Given& given, Invocation& call) {
   return show_page(given.output, call.console, [&]() -> Result<Page> {
     const auto nodes = TRY(nodes_of(given, *client));
     const v1::Node& node = nodes->nodes(0);
-    return Page{node.name(), health_page(node, call.console),
+    const std::string silence = silence_text(nodes->nodes());
+    return Page{node.name(),
+                health_page(node, call.console) + (silence.empty() ? "" : silence + "\n"),
                 health_table(nodes->nodes(), call.console.now()), nodes};
   });
 }

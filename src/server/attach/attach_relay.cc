@@ -241,8 +241,9 @@ Done AttachRelay::order(const View& view, const v1::AttachOpen& open,
   const std::string node = node_name(view.state, target.node);
   const cluster::NodeSight* sight = view.brain.sight_of(target.node);
   const auto port = sight == nullptr ? nullptr : loop_.agents().find(sight->connection);
-  if (!port) {
-    return unavailable("node " + node + ", where the worker runs, is not connected; try again "
+  const bool silent = view.brain.status_of(target.node, view.now) == NodeStatus::kUnreachable;
+  if (!port || silent) {
+    return unavailable("node " + node + ", where the worker runs, does not answer; try again "
                        "when it is back: keiko nodes");
   }
   v1::ServerMessage message;

@@ -215,6 +215,20 @@ TEST_F(TreeTest, what_is_no_file_is_left_out_and_told) {
   EXPECT_FALSE(fs::exists(path("to/pipe")));
 }
 
+// As root it would leave a machine without its /dev/null.
+TEST_F(TreeTest, what_programs_talk_through_is_not_replaced) {
+  write("from/x", "x");
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  ASSERT_EQ(symlink("x", path("from/link").c_str()), 0);
+  for (const char* const name : {"from/x", "from/link"}) {
+    const Result<int64_t> copied = copy(name, "pipe");
+    ASSERT_FALSE(copied.ok()) << name;
+    EXPECT_EQ(copied.error().code, Code::kFailedPrecondition);
+    EXPECT_NE(copied.error().message.find("pipe"), std::string::npos) << copied.error().message;
+    EXPECT_TRUE(fs::is_fifo(path("pipe")));
+  }
+}
+
 TEST_F(TreeTest, a_folder_wants_to_be_asked_for_and_what_is_missing_is_named) {
   write("from/x", "x");
   const Result<int64_t> folder = copy("from", "to", false);

@@ -44,6 +44,7 @@ class Unpacker {
   Done take_entry(Kind kind, Entry entry);
   Done begin_file(Entry entry);
   Done add_data(std::string_view bytes);
+  Done check_place(const std::string& name);
   Done finish_file();
   Done make_link(const Entry& entry);
   Done enter_folder(Entry entry);
@@ -133,6 +134,16 @@ Done Unpacker::add_data(std::string_view bytes) {
   return done();
 }
 
+/// A file takes the place of a file or a link, not of what programs talk through: a copy to
+/// /dev/null as root would leave a machine without one.
+Done Unpacker::check_place(const std::string& name) {
+  struct stat there{};
+  if (fstatat(here(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return done();
+  if (S_ISREG(there.st_mode) || S_ISLNK(there.st_mode) || S_ISDIR(there.st_mode)) return done();
+  return failed_precondition("cannot write " + name + ": it is there and neither file nor folder; "
+                             "a device, pipe or socket is not replaced");
+}
+
 Done Unpacker::finish_file() {
   if (!part_) return data_loss("the end of no file");
   const Entry& entry = part_->entry;
@@ -218,6 +229,7 @@ Done Unpacker::take_entry(Kind kind, Entry entry) {
   if (!is_plain_name(entry.name)) {
     return data_loss("the name " + quote_text(entry.name) + " leads out of its folder; refused");
   }
+  if (kind != Kind::kFolder) TRY(check_place(entry.name));
   if (kind == Kind::kFile) return begin_file(std::move(entry));
   return kind == Kind::kLink ? make_link(entry) : enter_folder(std::move(entry));
 }

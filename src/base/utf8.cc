@@ -1,5 +1,5 @@
 // Validation after the table of well-formed byte sequences in RFC 3629, section 4.
-#include "wire/utf8.h"
+#include "base/utf8.h"
 
 #include <cstdint>
 
