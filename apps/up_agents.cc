@@ -4,6 +4,7 @@
 #include <cstdio>
 
 #include "base/id.h"
+#include "up_grace.h"
 #include "up_loop.h"
 #include "wire/client.h"
 
@@ -13,7 +14,6 @@ namespace {
 using std::chrono::milliseconds;
 using std::chrono::steady_clock;
 constexpr std::chrono::seconds kNodePatience{20};
-constexpr std::chrono::seconds kStopPatience{45};  // the longest usual grace, and some
 
 std::vector<std::string> agent_argv(const UpOptions& options, const std::string& node,
                                     const std::string& server) {
@@ -51,7 +51,7 @@ Done UpLoop::start_agents(const std::optional<UpRecord>& before) {
     Child& agent = children_.emplace_back(name, agent_argv(options_, name, address_.grpc),
                                           log_path(options_.state_dir, name));
     if (before && before->lives(name)) agent.adopt(before->find(name)->identity);
-    if (agent.pidfd() >= 0 && !same) stop_children({&agent}, kStopPatience);
+    if (agent.pidfd() >= 0 && !same) stop_children({&agent}, agent_patience(address_.grpc));
     if (agent.pidfd() < 0 || !agent.lives()) TRY(agent.start());
     TRY(save(false));
   }
@@ -80,7 +80,7 @@ void UpLoop::retire_others(const UpRecord& before) {
     if (static_cast<int64_t>(number) <= options_.nodes || !before.lives(name)) continue;
     Child extra(name, {}, "");
     extra.adopt(process.identity);
-    stop_children({&extra}, kStopPatience);
+    stop_children({&extra}, agent_patience(address_.grpc));
   }
 }
 

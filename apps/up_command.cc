@@ -7,6 +7,7 @@
 #include <cstring>
 #include <thread>
 
+#include "cli/exit_code.h"
 #include "up_loop.h"
 
 namespace keiko::up {
@@ -46,6 +47,7 @@ void print_banner(const UpOptions& options, const ServerAddress& address, bool b
 
 Done run_detached(const UpOptions& options) {
   TRY(make_folders(options));
+  TRY(FolderLock().take(options.state_dir));  // before anything of a pool that runs is touched
   const std::string log = log_path(options.state_dir, "up");
   std::vector<std::string> argv = {
       own_program(), "up", "--state", options.state_dir, "--nodes", std::to_string(options.nodes),
@@ -66,7 +68,11 @@ Done run_detached(const UpOptions& options) {
       return done();
     }
     if (!process::is_alive(supervisor)) {
-      return unavailable("the pool did not start:" + last_lines(log, 12));
+      // What it refused will be refused the next time too, so scripts are not told to try again.
+      const bool refused =
+          reap_process(supervisor) == "with exit code " + std::to_string(cli::kExitRefused);
+      return Error{refused ? Code::kFailedPrecondition : Code::kUnavailable,
+                   "the pool did not start:" + last_lines(log, 12), {}};
     }
     std::this_thread::sleep_for(milliseconds(20));
   }

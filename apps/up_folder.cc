@@ -57,7 +57,7 @@ Done FolderLock::take(const std::string& state_dir) {
   const NamedProcess* other = record ? record->find("supervisor") : nullptr;
   const std::string who =
       other == nullptr ? "" : " (pid " + std::to_string(other->identity.pid) + ")";
-  return already_exists("another `keiko up`" + who + " uses " + state_dir +
+  return already_exists("`keiko up`" + who + " runs already on " + state_dir +
                         "; stop it with `keiko up --stop --state " + state_dir +
                         "`, or give this one a folder of its own with --state DIR");
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "up_grace.h"
 #include "up_loop.h"
 
 namespace keiko::up {
@@ -17,7 +18,8 @@ void UpLoop::stop_all() {
   for (Child& child : children_) {
     if (child.pidfd() >= 0) (child.name() == "server" ? server : agents).push_back(&child);
   }
-  stop_children(agents, std::chrono::seconds(45));  // the longest usual grace, and some
+  // Each agent kills what does not end within its job's grace; then it has some time for itself.
+  stop_children(agents, agent_patience(address_.grpc));
   stop_children(server, std::chrono::seconds(10));
   std::remove((options_.state_dir + "/up.json").c_str());
 }

@@ -145,6 +145,19 @@ Done complete(Given& given, const cli::Invocation& call) {
   return complete_telemetry(given.telemetry);
 }
 
+void add_disk_options(cli::OptionSet& options, agent::AgentOptions& agent) {
+  options.bytes("--disk-floor", agent.disk_floor,
+                "with less room in the state folder the node takes no work until there is half as "
+                "much again; 0: never; a disk below 16 times of it has no floor (64MiB)");
+  options.duration("--log-keep", agent.logs.keep,
+                   "keep output here so long after the server has it; 0: not at all (1h)");
+  options.integer("--log-workers", "N", agent.logs.workers,
+                  "of so many workers at most; 0: no limit (10000)").low = 0;
+  options.bytes("--log-total", agent.logs.total,
+                "what output here may take; the oldest that the server has goes; 0: no limit "
+                "(10GiB)");
+}
+
 cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
   auto given = std::make_shared<Given>();
   given->agent.version = version;
@@ -177,9 +190,7 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
                "zone and rack as labels: a file of the pool's racks, or a program that prints "
                "KEY=VALUE lines")
       .completes = cli::Completes::kFile;
-  options.bytes("--disk-floor", given->agent.disk_floor,
-                "with less room in the state folder the node takes no work until there is half as "
-                "much again; 0: never; a disk below 16 times of it has no floor (64MiB)");
+  add_disk_options(options, given->agent);
   options.text("--checks-dir", "DIR", given->checks.hooks_dir,
                "executable files that check devices and machine, none for none "
                "(/etc/keiko/checks.d)")

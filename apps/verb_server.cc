@@ -68,6 +68,9 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
                    "keep a job's output so long after its end; 0: for ever (30d)");
   options.bytes("--log-total", given->server.logs.retention.total,
                 "what all output may take; the oldest ended jobs' goes; 0: no limit (50GiB)");
+  options.bytes("--log-stream", given->server.logs.stream_limit,
+                "what one stream of one worker may take; the rest is dropped, with a mark in the "
+                "text; 0: no limit (4GiB)");
   options.duration("--history-keep", given->server.history.keep,
                    "keep nodes' metrics so long, in spans of 15 min at last; 0: for ever (30d)");
   options.bytes("--history-total", given->server.history.total,

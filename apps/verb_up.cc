@@ -60,10 +60,12 @@ cli::Verb up_verb() {
                    "keiko up --stop"};
   verb.about =
       "Ctrl-C (or --stop) stops the server, the agents and the programs that they run, which have "
-      "30 s between SIGTERM and SIGKILL. Jobs are not cancelled: the next `keiko up` goes on with "
+      "their job's grace between SIGTERM and SIGKILL. Jobs are not cancelled: the next `keiko up` "
+      "goes on with "
       "them. What dies by itself is started "
       "again. If this process is killed, server and agents run on, and the next `keiko up` with "
-      "the same state directory takes them over.";
+      "the same state directory takes them over. A state directory has one pool: a second `keiko "
+      "up` on it changes nothing and exits with 4.";
   verb.asks_server = false;
   verb.add_options = add_options;
   return verb;

@@ -127,8 +127,8 @@ Done AgentLoop::prepare(std::set<std::string> missing) {
   if (parts_.make_ship_link) {
     LogShipOptions options;
     options.server = options_.server;
-    options.logs_dir = parts_.folder.path() + "/logs";
-    options.keep = options_.log_keep;
+    options.state_dir = parts_.folder.path();
+    options.retention = options_.logs;
     shipper_ = std::make_unique<LogShipper>(std::move(options), parts_.make_ship_link,
                                             [this] { inbox_->wake(); });
   }

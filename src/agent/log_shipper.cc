@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/eventfd.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -19,8 +18,8 @@ namespace {
 /// Without inotify the files are looked at this often; with it, now and then, as a safeguard.
 constexpr std::chrono::milliseconds kLookBlind{100};
 constexpr std::chrono::seconds kLookAnyway{5};
-constexpr std::chrono::minutes kScanEvery{10};
-constexpr std::chrono::seconds kScanEveryWhenShort{2};
+/// What became the server's may go once the agent has told the worker's end, too.
+constexpr std::chrono::seconds kSweepSoon{1};
 
 std::chrono::nanoseconds span(Duration duration) { return std::chrono::nanoseconds(duration.ns); }
 
@@ -31,7 +30,8 @@ LogShipper::LogShipper(LogShipOptions options, const MakeLogShipLink& make_link,
     : options_(std::move(options)),
       on_shipped_(std::move(on_shipped)),
       wake_fd_(eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)),
-      watch_(options_.logs_dir),
+      folder_(options_.state_dir),
+      watch_(folder_.path()),
       redial_(options_.redial_first),
       link_(make_link(*this)),
       thread_([this] { run(); }) {}
@@ -134,6 +134,7 @@ void LogShipper::wait() {
   auto until = gathering ? look_at_ : look_at_all_;
   if (call_ == Call::kClosed && !state_.empty()) until = std::min(until, dial_at_);
   if (!paused_.empty()) until = std::min(until, ask_at_);
+  if (adopted_) until = std::min(until, sweep_at_);
   const auto left = std::max(until - now, Steady::duration::zero());
   const auto count = std::chrono::duration_cast<std::chrono::nanoseconds>(left).count();
   const timespec limit{count / 1'000'000'000, count % 1'000'000'000};
@@ -146,18 +147,19 @@ void LogShipper::wait() {
 
 void LogShipper::take_orders() {
   std::vector<Liveness> orders;
-  bool adopt_now = false;
-  bool is_short = false;
+  bool at_once = false;
   {
     const std::lock_guard lock(mutex_);
     orders.swap(orders_);
-    adopt_now = std::exchange(adopt_wanted_, false);
-    is_short = short_of_room_;
+    const bool adopts = std::exchange(adopt_wanted_, false);
+    adopted_ = adopted_ || adopts;
+    at_once = adopts || (short_of_room_ && !is_short_);
+    is_short_ = short_of_room_;
   }
   for (const Liveness& order : orders) {
     for (const LogStream stream : {LogStream::kOut, LogStream::kErr}) {
       const LogName name{order.key, stream};
-      state_.set_size(name, size_of(name), !order.live);
+      state_.set_size(name, folder_.size_of(name), !order.live);
     }
     if (order.live) {
       live_.insert(order.key);
@@ -166,13 +168,7 @@ void LogShipper::take_orders() {
       live_.erase(order.key);
     }
   }
-  const auto now = Steady::now();
-  keep_ = is_short ? Duration{} : options_.keep;
-  const bool first_short = is_short && !was_short_;
-  was_short_ = is_short;
-  if (!adopt_now && !first_short && now < scan_at_) return;
-  if (adopt_now || first_short || scan_at_ != Steady::time_point{}) scan_folder();
-  scan_at_ = now + (is_short ? kScanEveryWhenShort : kScanEvery);
+  sweep_if_due(at_once);
 }
 
 void LogShipper::take_receipts() {
@@ -238,7 +234,7 @@ void LogShipper::look_at_files() {
   }
   if (news.grown.empty()) return;
   for (const LogName& name : news.grown) {
-    if (state_.knows(name)) state_.set_size(name, size_of(name), false);
+    if (state_.knows(name)) state_.set_size(name, folder_.size_of(name), false);
   }
   look_at_ = now + span(options_.gather);
 }
@@ -263,7 +259,7 @@ bool LogShipper::send(const logship::ShipOrder& order) {
   shipment.offset = order.offset;
   shipment.ended = order.ended;
   if (order.count > 0) {
-    const std::string path = path_of(order.name);
+    const std::string path = folder_.path_of(order.name);
     const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
     shipment.data.resize(static_cast<size_t>(order.count));
     const ssize_t got = fd < 0 ? -1 : pread(fd, shipment.data.data(), shipment.data.size(),
@@ -287,10 +283,8 @@ void LogShipper::mark_complete() {
     const bool err = state_.knows({name.worker, LogStream::kErr});
     if (out || err) continue;
     if (!has_live(name.worker)) watch_.remove(name.worker);
-    const std::string mark = options_.logs_dir + "/" + log_path(name);
-    const int fd = open((mark.substr(0, mark.rfind('.')) + ".shipped").c_str(),
-                        O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
-    if (fd >= 0) close(fd);
+    folder_.mark_shipped(name.worker);
+    sweep_at_ = std::min(sweep_at_, std::max(no_sweep_before_, Steady::now() + kSweepSoon));
   }
 }
 
@@ -318,15 +312,6 @@ void LogShipper::publish() {
     fewer = fewer || removed > 0;
   }
   if (fewer) on_shipped_();
-}
-
-int64_t LogShipper::size_of(const LogName& name) const {
-  struct stat status {};
-  return stat(path_of(name).c_str(), &status) == 0 ? status.st_size : 0;
-}
-
-std::string LogShipper::path_of(const LogName& name) const {
-  return options_.logs_dir + "/" + log_path(name);
 }
 
 }  // namespace keiko::agent

@@ -4,8 +4,8 @@
 //
 // A thread and a connection of its own: neither the loop nor a heartbeat waits for a log. Nothing
 // of where it is lies on the disk: the server says so at each call. A worker whose output is all
-// durable at the server gets an empty file `<rank>.shipped` beside its logs, and its files go
-// `keep` later. Public functions are safe from any thread.
+// durable at the server gets a mark beside its logs (logs/log_folder.h), and its files go by the
+// retention options. Public functions are safe from any thread.
 #pragma once
 
 #include <chrono>
@@ -18,6 +18,8 @@
 #include <vector>
 
 #include "agent/log_watch.h"
+#include "agent/logs/log_folder.h"
+#include "core/logship/node_retention.h"
 #include "core/logship/ship_state.h"
 #include "wire/logs/log_ship_client.h"
 
@@ -25,7 +27,7 @@ namespace keiko::agent {
 
 struct LogShipOptions {
   std::string server;     ///< "host:port"
-  std::string logs_dir;   ///< of the substrate, absolute
+  std::string state_dir;  ///< of agent and substrate, absolute
   /// Growth is gathered for so long, so that a program that prints line by line costs few messages.
   Duration gather = milliseconds(20);
   /// Pause before the server is dialled again; doubles up to the second.
@@ -34,8 +36,8 @@ struct LogShipOptions {
   Duration redial_most = seconds(5);
   /// A server that takes nothing is asked again this often.
   Duration ask_again = seconds(2);
-  /// How long the node keeps its copy of what is durable at the server.
-  Duration keep = hours(1);
+  /// What the node keeps of its copy of what is durable at the server.
+  logship::NodeRetentionOptions retention = {};
 };
 
 class LogShipper : private LogShipListener {
@@ -82,10 +84,8 @@ class LogShipper : private LogShipListener {
   bool send(const logship::ShipOrder& order);
   void mark_complete();
   bool has_live(const WorkerKey& of_attempt) const;
-  void scan_folder();
-  bool take_found(const WorkerKey& key, const std::string& folder);
-  int64_t size_of(const LogName& name) const;
-  std::string path_of(const LogName& name) const;
+  void sweep_if_due(bool at_once);
+  void sweep();
   void publish();
 
   const LogShipOptions options_;
@@ -105,10 +105,10 @@ class LogShipper : private LogShipListener {
 
   // Of the thread alone.
   logship::ShipState state_;
+  const LogFolder folder_;
   LogWatch watch_;
   std::set<WorkerKey> live_;
-  Duration keep_;                      ///< now; see set_short_of_room()
-  bool was_short_ = false;
+  bool is_short_ = false;              ///< of room; see set_short_of_room()
   Call call_ = Call::kClosed;
   Steady::time_point dial_at_;
   Duration redial_;
@@ -116,7 +116,9 @@ class LogShipper : private LogShipListener {
   Steady::time_point look_at_;         ///< not before; see LogShipOptions::gather
   Steady::time_point look_at_all_;
   Steady::time_point ask_at_;
-  Steady::time_point scan_at_;
+  bool adopted_ = false;               ///< before, what lies here may be a live worker's
+  Steady::time_point sweep_at_ = Steady::time_point::max();
+  Steady::time_point no_sweep_before_;
   std::string paused_;
 
   std::unique_ptr<LogShipLink> link_;  // its thread calls the above: it goes first

@@ -1,71 +1,47 @@
 // The node's folder of logs: what earlier agents left, and what may go.
-#include <sys/stat.h>
-
-#include <ctime>
-#include <filesystem>
-
 #include "agent/log_shipper.h"
+#include "base/log.h"
+#include "base/text.h"
 
 namespace keiko::agent {
 namespace {
 
-namespace fs = std::filesystem;
-
-/// RETURNS: seconds since the file was last written; nothing if it is not there.
-std::optional<int64_t> age_of(const std::string& path) {
-  struct stat status {};
-  if (stat(path.c_str(), &status) != 0) return std::nullopt;
-  return time(nullptr) - status.st_mtim.tv_sec;
-}
-
-std::set<WorkerKey> workers_in(const std::string& folder, const WorkerKey& attempt) {
-  std::set<WorkerKey> keys;
-  std::error_code error;
-  for (const auto& file : fs::directory_iterator(folder, error)) {
-    LogName name{attempt, LogStream::kOut};
-    if (parse_log_file(file.path().filename(), name)) keys.insert(name.worker);
-  }
-  return keys;
-}
+constexpr std::chrono::minutes kSweepEvery{1};
+constexpr std::chrono::seconds kSweepEveryWhenShort{2};
+/// A sweep takes at most such a part of the thread's time.
+constexpr int kSweepPart = 20;
 
 }  // namespace
 
-void LogShipper::scan_folder() {
-  std::error_code error;
-  for (const auto& job : fs::directory_iterator(options_.logs_dir, error)) {
-    const JobId id = job_of_log_folder(job.path().filename().native());
-    if (!id) continue;
-    for (const auto& attempt : fs::directory_iterator(job.path(), error)) {
-      uint64_t number = 0;
-      if (!parse_digits(attempt.path().filename().native(), number) || number == 0) continue;
-      const std::set<WorkerKey> keys =
-          workers_in(attempt.path(), {id, static_cast<int32_t>(number), 0});
-      bool removed = false;
-      for (const WorkerKey& key : keys) removed = take_found(key, attempt.path()) || removed;
-      if (!removed) continue;
-      fs::remove(attempt.path(), error);  // if it is empty, and the job's as well
-      fs::remove(job.path(), error);
-    }
-  }
+void LogShipper::sweep_if_due(bool at_once) {
+  if (!adopted_ || (!at_once && Steady::now() < sweep_at_)) return;
+  const auto began = Steady::now();
+  sweep();
+  const auto now = Steady::now();
+  no_sweep_before_ = now + (now - began) * kSweepPart;
+  const auto every = is_short_ ? Steady::duration(kSweepEveryWhenShort) : kSweepEvery;
+  sweep_at_ = std::max(no_sweep_before_, now + every);
 }
 
-/// Ships what nobody else will, or removes what the server has had for long. RETURNS: whether it
-/// removed anything.
-bool LogShipper::take_found(const WorkerKey& key, const std::string& folder) {
-  const LogName out{key, LogStream::kOut};
-  const LogName err{key, LogStream::kErr};
-  if (live_.count(key) != 0 || state_.knows(out) || state_.knows(err)) return false;
-  const std::string mark = folder + "/" + std::to_string(key.rank) + ".shipped";
-  const std::optional<int64_t> age = age_of(mark);
-  if (!age) {
-    state_.set_size(out, size_of(out), true);
-    state_.set_size(err, size_of(err), true);
-    return false;
+/// Ships what nobody else will, and removes what goes by the retention options.
+void LogShipper::sweep() {
+  std::vector<logship::NodeOutput> outputs = folder_.list();
+  for (logship::NodeOutput& output : outputs) {
+    const LogName out{output.worker, LogStream::kOut};
+    const LogName err{output.worker, LogStream::kErr};
+    const bool shipping = state_.knows(out) || state_.knows(err);
+    output.runs = live_.count(output.worker) != 0 || shipping;
+    if (output.runs || output.shipped) continue;
+    state_.set_size(out, folder_.size_of(out), true);
+    state_.set_size(err, folder_.size_of(err), true);
   }
-  if (seconds(*age) < keep_) return false;
-  std::error_code error;
-  for (const std::string& path : {path_of(out), path_of(err), mark}) fs::remove(path, error);
-  return true;
+  for (const logship::NodeRemoval& removal :
+       logship::plan_node_removals(outputs, options_.retention, is_short_)) {
+    folder_.remove(removal.worker);
+    log_debug("output_removed", "worker=" + to_text(removal.worker) + " why=" +
+                                    quote_text(removal.why));
+  }
+  folder_.remove_empty_folders();
 }
 
 }  // namespace keiko::agent

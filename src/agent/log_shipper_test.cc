@@ -7,6 +7,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "base/log.h"
 
@@ -95,16 +96,16 @@ class LogShipperTest : public testing::Test {
   LogShipperTest() {
     set_log_level(LogLevel::kOff);
     std::string pattern = testing::TempDir() + "keiko_ship_XXXXXX";
-    options_.logs_dir = mkdtemp(pattern.data());
+    options_.state_dir = mkdtemp(pattern.data());
     options_.redial_first = milliseconds(5);
     options_.redial_most = milliseconds(20);
     options_.ask_again = milliseconds(20);
-    fs::create_directories(options_.logs_dir + "/j7/1");
+    fs::create_directories(options_.state_dir + "/logs/j7/1");
     start();
   }
   ~LogShipperTest() override {
     shipper_.reset();
-    fs::remove_all(options_.logs_dir);
+    fs::remove_all(options_.state_dir);
     set_log_level(LogLevel::kInfo);
   }
   void start() {
@@ -116,7 +117,9 @@ class LogShipperTest : public testing::Test {
         },
         [this] { ++told_; });
   }
-  std::string path(const std::string& file) const { return options_.logs_dir + "/j7/1/" + file; }
+  std::string path(const std::string& file) const {
+    return options_.state_dir + "/logs/j7/1/" + file;
+  }
   void print(const std::string& text, const std::string& file = "0.out") {
     std::ofstream(path(file), std::ios::app) << text;
     if (file == "0.out") printed_ += text;
@@ -198,13 +201,54 @@ TEST_F(LogShipperTest, the_next_agent_ships_what_the_last_one_left) {
   EXPECT_TRUE(eventually([&] { return fs::exists(path("0.shipped")); }));
 }
 
+TEST_F(LogShipperTest, what_ended_and_arrived_goes_by_number_and_size_as_it_runs) {
+  options_.retention.workers = 2;
+  start();
+  shipper_->adopt();
+  fs::create_directories(options_.state_dir + "/workers/j7.1.1");  // its end is not told
+  for (int rank = 0; rank < 4; ++rank) {
+    shipper_->set_live({JobId{7}, 1, rank}, true);
+    print("rank " + std::to_string(rank), std::to_string(rank) + ".out");
+    if (rank < 3) shipper_->set_live({JobId{7}, 1, rank}, false);
+  }
+  const auto left = [&] {
+    std::set<std::string> names;
+    for (const auto& file : fs::directory_iterator(options_.state_dir + "/logs/j7/1")) {
+      const std::string name = file.path().filename();
+      if (name.ends_with(".out")) names.insert(name);
+    }
+    return names;
+  };
+  using Names = std::set<std::string>;
+  EXPECT_TRUE(eventually([&] { return left() == Names{"1.out", "3.out"}; }))
+      << "one whose end is not told and one that runs";
+  EXPECT_EQ(server_.text({{JobId{7}, 1, 2}, LogStream::kOut}), "rank 2");
+}
+
+TEST_F(LogShipperTest, what_the_server_does_not_have_stays_on_a_disk_without_room) {
+  server_.full = true;
+  shipper_->adopt();
+  shipper_->set_live(kKey, true);
+  print("only here");
+  shipper_->set_live(kKey, false);
+  ASSERT_TRUE(eventually([&] { return told_ > 0; }));
+  shipper_->set_short_of_room(true);
+  std::ofstream(path("1.out")) << "the server's as well";
+  std::ofstream(path("1.shipped")).close();
+  ASSERT_TRUE(eventually([&] { return !fs::exists(path("1.out")); }));
+  EXPECT_TRUE(fs::exists(path("0.out")));
+  server_.full = false;
+  EXPECT_TRUE(arrives());
+  EXPECT_TRUE(eventually([&] { return !fs::exists(path("0.out")); })) << "now it may go";
+}
+
 TEST_F(LogShipperTest, what_the_server_has_for_long_is_removed_here) {
   print("old");
   std::ofstream(path("0.shipped")).close();
-  options_.keep = seconds(0);
+  options_.retention.keep = seconds(0);
   start();
   shipper_->adopt();
-  EXPECT_TRUE(eventually([&] { return !fs::exists(options_.logs_dir + "/j7"); }));
+  EXPECT_TRUE(eventually([&] { return !fs::exists(options_.state_dir + "/logs/j7"); }));
   EXPECT_EQ(server_.shipments(), 0u);
 }
 

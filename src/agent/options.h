@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/time.h"
 #include "core/health/checks/check_plan.h"
+#include "core/logship/node_retention.h"
 
 namespace keiko::agent {
 
@@ -35,13 +36,14 @@ struct AgentOptions {
   /// Pause before the server is dialled again; doubles up to the second.
   Duration redial_first = milliseconds(100);
   Duration redial_most = seconds(2);
-  /// What workers get between SIGTERM and SIGKILL when the agent stops together with them.
+  /// What workers of an earlier agent get between SIGTERM and SIGKILL when the agent stops together
+  /// with them; its own get their job's grace.
   Duration leave_grace = seconds(30);
   /// How long a worker's end waits, before the server is told, until the server has its output for
   /// good. Longer only delays what follows the end: the output is shipped afterwards, too.
   Duration log_flush = seconds(1);
-  /// How long the node keeps output that the server has.
-  Duration log_keep = hours(1);
+  /// What the node keeps of output that the server has.
+  logship::NodeRetentionOptions logs = {};
   /// With less room than this on the state folder's disk the node takes no work, and what it keeps
   /// of ended workers goes early; 0: never. It takes work again at half as much more. A disk below
   /// sixteen times of this has no floor.

@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,6 +13,7 @@
 
 #include "base/id.h"
 #include "base/text.h"
+#include "posix/token.h"
 
 namespace keiko::agent {
 namespace {
@@ -44,20 +43,6 @@ Done write_durably(const std::string& path, const std::string& text) {
   if (!written) return errno_error("cannot write " + half, why);
   if (rename(half.c_str(), path.c_str()) != 0) return errno_error("cannot write " + path, errno);
   return done();
-}
-
-Result<std::string> random_name() {
-  unsigned char bytes[16];
-  if (getrandom(bytes, sizeof bytes, 0) != static_cast<ssize_t>(sizeof bytes)) {
-    return errno_error("cannot draw a random name", errno);
-  }
-  std::string name;
-  for (const unsigned char byte : bytes) {
-    char digits[3];
-    std::snprintf(digits, sizeof digits, "%02x", byte);
-    name += digits;
-  }
-  return name;
 }
 
 }  // namespace
@@ -137,7 +122,7 @@ Done StateFolder::load_instance() {
   const std::string path = path_ + "/instance";
   instance_ = trim(read_small(path));
   if (!instance_.empty()) return done();
-  instance_ = TRY(random_name());
+  instance_ = random_token();
   return write_durably(path, instance_ + "\n");
 }
 

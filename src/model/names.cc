@@ -40,6 +40,7 @@ std::string to_text(NodeStatus status) {
     case NodeStatus::kLost: return "LOST";
     case NodeStatus::kCordoned: return "CORDONED";
     case NodeStatus::kDraining: return "DRAINING";
+    case NodeStatus::kQuarantined: return "QUARANTINED";
   }
   return "UNKNOWN";
 }

@@ -14,9 +14,11 @@ namespace keiko {
 
 /// READY takes work. SLOW missed heartbeats for 3 s, UNREACHABLE for 5 s: both keep their workers
 /// and take none. LOST: the lease ended, its workers count as dead. CORDONED keeps workers and
-/// takes none; DRAINING also asks its workers to move.
+/// takes none; DRAINING also asks its workers to move. QUARANTINED keeps workers and takes none
+/// because its agent finds the machine itself ill.
 enum class NodeStatus : int {
   kReady = 0, kSlow = 1, kUnreachable = 2, kLost = 3, kCordoned = 4, kDraining = 5,
+  kQuarantined = 6,
 };
 std::string to_text(NodeStatus status);
 

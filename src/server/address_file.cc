@@ -10,6 +10,7 @@
 #include <sstream>
 
 #include "base/text.h"
+#include "posix/fd.h"
 
 namespace keiko::server {
 namespace {
@@ -18,13 +19,8 @@ std::string file_of(const std::string& state_dir) { return state_dir + "/server.
 
 std::string pid_field() { return "\"pid\":" + std::to_string(getpid()) + ","; }
 
-Done write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t written = write(fd, bytes.data(), bytes.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return errno_error("write " + path, errno);
-    bytes.remove_prefix(static_cast<size_t>(written));
-  }
+Done write_durably(int fd, std::string_view bytes, const std::string& path) {
+  if (!write_all(fd, bytes)) return errno_error("write " + path, errno);
   return fsync(fd) == 0 ? done() : Done(errno_error("fsync " + path, errno));
 }
 
@@ -33,13 +29,14 @@ Done write_all(int fd, std::string_view bytes, const std::string& path) {
 Done write_address_file(const std::string& state_dir, const ServerAddresses& addresses) {
   const std::string path = file_of(state_dir);
   const std::string temporary = path + "." + std::to_string(getpid());
-  const int fd = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-  if (fd < 0) return errno_error("open " + temporary, errno);
-  const Done written = write_all(fd,
-                                 "{" + pid_field() + "\"grpc\":" + quote_text(addresses.grpc) +
-                                     ",\"http\":" + quote_text(addresses.http) + "}\n",
-                                 temporary);
-  close(fd);
+  Fd fd(open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
+  if (!fd) return errno_error("open " + temporary, errno);
+  const Done written = write_durably(fd.get(),
+                                     "{" + pid_field() + "\"grpc\":" +
+                                         quote_text(addresses.grpc) + ",\"http\":" +
+                                         quote_text(addresses.http) + "}\n",
+                                     temporary);
+  fd.reset();
   if (!written.ok()) {
     unlink(temporary.c_str());
     return written;

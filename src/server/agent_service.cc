@@ -8,6 +8,7 @@
 #include "wire/convert.h"
 #include "wire/grpc_status.h"
 #include "wire/session_mark.h"
+#include "wire/stream/read_end.h"
 
 namespace keiko::server {
 namespace {
@@ -54,7 +55,7 @@ class AgentStream : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerM
   void OnReadDone(bool ok) override {
     if (!ok) {
       const std::lock_guard lock(mutex_);
-      return finish_locked(grpc::Status::OK, false);
+      return finish_locked(status_of_read_end(*context_), false);
     }
     const Done taken = take();
     if (taken.ok()) return;

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/utf8.h"
 #include "server/event_cursor.h"
+#include "wire/convert.h"
 #include "wire/json.h"
 
 namespace keiko::server {
@@ -123,14 +124,27 @@ class LogFeed : public Feed, public LogSink, public std::enable_shared_from_this
     carry = bytes.substr(whole);
     const std::string text = clean_utf8(std::string_view(bytes).substr(0, whole));
     if (text.empty() && !piece.ended()) return {};
-    const std::string id = std::to_string(piece.attempt()) + '.' +
-                           std::to_string(offset + static_cast<int64_t>(whole));
-    return sse_frame(id, "log",
+    return sse_frame(id_behind(piece, offset + static_cast<int64_t>(whole)), "log",
                      "{\"attempt\":" + std::to_string(piece.attempt()) +
                          ",\"rank\":" + std::to_string(piece.rank()) + ",\"stream\":" +
                          quote_text(piece.stream()) + ",\"offset\":" + std::to_string(offset) +
                          ",\"text\":" + quote_text(text) +
-                         (piece.ended() ? ",\"ended\":true}" : "}"));
+                         marks_of(piece) + (piece.ended() ? ",\"ended\":true}" : "}"));
+  }
+
+  /// One number cannot say where several ranks stand: who reads those has no place to go on from.
+  std::string id_behind(const v1::LogPiece& piece, int64_t offset) const {
+    if (request_.ranks_size() > 1 || request_.rank() < 0) return {};
+    return std::to_string(piece.attempt()) + '.' + std::to_string(offset);
+  }
+
+  static std::string marks_of(const v1::LogPiece& piece) {
+    std::string marks;
+    for (const v1::LogMark& mark : piece.marks()) {
+      marks += (marks.empty() ? "" : ",") + ("{\"offset\":" + std::to_string(mark.offset())) +
+               ",\"at\":" + quote_text(to_text(from_proto(mark.at()))) + "}";
+    }
+    return marks.empty() ? marks : ",\"marks\":[" + marks + "]";
   }
 
   /// RETURNS: how many bytes at the end begin a character that is not complete.

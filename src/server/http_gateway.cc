@@ -117,7 +117,7 @@ std::shared_ptr<Feed> HttpGateway::open_feed(const HttpCall& call, const RouteMa
     if (!request.ok()) return on_answer(error_answer(request.error())), nullptr;
     return make_event_feed(api_.loop().events(), *request);
   }
-  const auto request = read_logs_request(match, call.last_event_id);
+  const auto request = read_logs_request(match, call.last_event_id, clock_.wall());
   if (!request.ok()) return on_answer(error_answer(request.error())), nullptr;
   return make_log_feed(api_.loop(), relay_, *request);
 }

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "ports/clock.h"
 #include "server/cluster_api.h"
 #include "server/feed.h"
 #include "server/http_router.h"
@@ -32,12 +33,24 @@ using OnAnswer = std::function<void(HttpAnswer)>;
 HttpAnswer error_answer(const Error& error);
 HttpAnswer error_answer(int status, Code code, const std::string& message);
 
+/// What answers come from; all of it outlives the gateway.
+struct GatewayParts {
+  ClusterApi& api;
+  LogRelay& relay;
+  ServerProbe& probe;
+  Clock& clock;  ///< for people's words alone, such as "since 10m"
+};
+
 class HttpGateway {
  public:
   /// `loopback`: the server listens on this machine only, so a Host header that names anything else
   /// comes from a page that tries to reach it through a browser (DNS rebinding).
-  HttpGateway(ClusterApi& api, LogRelay& relay, ServerProbe& probe, bool loopback)
-      : api_(api), relay_(relay), probe_(probe), loopback_(loopback) {}
+  HttpGateway(const GatewayParts& parts, bool loopback)
+      : api_(parts.api),
+        relay_(parts.relay),
+        probe_(parts.probe),
+        clock_(parts.clock),
+        loopback_(loopback) {}
 
   /// RETURNS: a feed if the call asks for a stream; else null, and on_answer is called exactly
   /// once, from any thread.
@@ -53,6 +66,7 @@ class HttpGateway {
   ClusterApi& api_;
   LogRelay& relay_;
   ServerProbe& probe_;
+  Clock& clock_;
   const bool loopback_;
 };
 

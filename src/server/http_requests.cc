@@ -2,12 +2,15 @@
 #include "server/http_requests.h"
 
 #include <charconv>
+#include <optional>
+#include <set>
 
 #include "base/id.h"
 #include "base/text.h"
 #include "base/utf8.h"
 #include "wire/convert.h"
 #include "wire/json.h"
+#include "wire/logs/log_words.h"
 
 namespace keiko::server {
 namespace {
@@ -59,6 +62,28 @@ class Parameters {
     if (problem == std::errc() && end == value.data() + value.size()) return parsed;
     fail(name, quote_text(clean_utf8(value)) + " is not a whole number that fits");
     return fallback;
+  }
+
+  /// "0,2,4-7". RETURNS: none if it was not given.
+  std::set<int32_t> ranks(const std::string& name) {
+    const std::vector<std::string> pieces = texts(name);
+    if (pieces.empty()) return {};
+    Result<std::set<int32_t>> read = read_ranks(join(pieces, ","), kMaxWorkers);
+    if (read.ok()) return std::move(read).value();
+    fail(name, clean_utf8(read.error().message));
+    return {};
+  }
+
+  /// A span before `now`, "10m", or a time in UTC. RETURNS: nothing if it was not given.
+  std::optional<Time> point_of_time(const std::string& name, Time now) {
+    const std::string value = text(name);
+    if (value.empty()) return std::nullopt;
+    const Result<Duration> span = parse_duration(value);
+    const Result<Time> point = span.ok() ? Result<Time>(now - *span)
+                                         : read_point_of_time(value, now);
+    if (point.ok()) return *point;
+    fail(name, clean_utf8(point.error().message));
+    return std::nullopt;
   }
 
   /// "90s", "1h30m". RETURNS: 0 if it was not given.
@@ -174,9 +199,16 @@ Result<v1::GetHistoryRequest> get_history_request(const RouteMatch& match) {
 }
 
 Result<v1::ReadLogsRequest> read_logs_request(const RouteMatch& match,
-                                              const std::string& last_event_id) {
+                                              const std::string& last_event_id, WallTime now) {
   Parameters parameters(match);
   v1::ReadLogsRequest request;
+  const bool has_rank = match.query.count("rank") != 0;
+  const std::set<int32_t> ranks = parameters.ranks("ranks");
+  for (const int32_t rank : ranks) request.add_ranks(rank);
+  if (const auto since = parameters.point_of_time("since", Time{now.ns})) {
+    set_proto(*request.mutable_since(), *since);
+  }
+  request.set_times(parameters.flag("times"));
   request.set_job(TRY(path_value(match, "job")));
   request.set_attempt(parameters.number("attempt", int32_t{0}));
   request.set_rank(parameters.number("rank", int32_t{0}));
@@ -184,6 +216,12 @@ Result<v1::ReadLogsRequest> read_logs_request(const RouteMatch& match,
   request.set_offset(parameters.number("offset", int64_t{0}));
   request.set_follow(parameters.flag("follow"));
   TRY(parameters.finish());
+  if (has_rank && !ranks.empty()) {
+    return invalid_argument("ranks: give rank or ranks, not both", "ranks");
+  }
+  if (request.has_since() && request.offset() != 0) {
+    return invalid_argument("since: give since or offset, not both", "since");
+  }
   if (request.stream().empty()) request.set_stream("out");
   if (last_event_id.empty()) return request;
   // Set by a browser that reconnects: "<attempt>.<offset behind the last piece>".
@@ -194,6 +232,7 @@ Result<v1::ReadLogsRequest> read_logs_request(const RouteMatch& match,
                     parse_digits(parts[1], offset) && attempt <= INT32_MAX && offset <= INT64_MAX;
   if (!read) return invalid_argument("Last-Event-ID: is not one of this stream", "Last-Event-ID");
   request.set_offset(static_cast<int64_t>(offset));
+  request.clear_since();
   return request;
 }
 

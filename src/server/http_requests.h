@@ -3,6 +3,7 @@
 #pragma once
 
 #include "base/result.h"
+#include "base/time.h"
 #include "keiko/v1/cluster.pb.h"
 #include "server/http_router.h"
 
@@ -15,8 +16,9 @@ Result<v1::ActOnNodeRequest> act_on_node_request(const RouteMatch& match, const 
 /// Also for /v1/devices.
 Result<v1::ListNodesRequest> list_nodes_request(const RouteMatch& match);
 Result<v1::GetHistoryRequest> get_history_request(const RouteMatch& match);
+/// Spans are counted back from `now`.
 Result<v1::ReadLogsRequest> read_logs_request(const RouteMatch& match,
-                                              const std::string& last_event_id);
+                                              const std::string& last_event_id, WallTime now);
 Result<v1::WatchEventsRequest> watch_events_request(const RouteMatch& match,
                                                     const std::string& last_event_id);
 /// For routes that take no parameters.

@@ -67,12 +67,53 @@ TEST(HttpRequests, unknown_and_wrong_parameters_name_themselves) {
 
 TEST(HttpRequests, last_event_ids_continue_streams) {
   const RouteMatch logs = match_route("GET", "/v1/jobs/j1/logs?follow=true");
-  EXPECT_EQ(MUST(read_logs_request(logs, "1.77")).offset(), 77);
-  EXPECT_FALSE(read_logs_request(logs, "x").ok());
+  EXPECT_EQ(MUST(read_logs_request(logs, "1.77", {})).offset(), 77);
+  EXPECT_FALSE(read_logs_request(logs, "x", {}).ok());
   const RouteMatch events = match_route("GET", "/v1/events");
   EXPECT_EQ(MUST(watch_events_request(events, "12")).after(), 12u);
   EXPECT_TRUE(MUST(watch_events_request(events, "")).follow());
   EXPECT_FALSE(watch_events_request(events, "-1").ok());
+}
+
+Result<v1::ReadLogsRequest> logs_with(const std::string& query, const std::string& last = "") {
+  const WallTime now{seconds(1'796'198'400).ns};  // 2026-12-02T08:00:00Z
+  return read_logs_request(match_route("GET", "/v1/jobs/j1/logs?" + query), last, now);
+}
+
+TEST(HttpRequests, logs_take_ranks_and_since_as_the_command_line_does) {
+  const v1::ReadLogsRequest request = MUST(logs_with("ranks=0,2-3&ranks=7&times=true"));
+  EXPECT_EQ(std::vector<int32_t>(request.ranks().begin(), request.ranks().end()),
+            (std::vector<int32_t>{0, 2, 3, 7}));
+  EXPECT_TRUE(request.times());
+  EXPECT_FALSE(request.has_since());
+  const int64_t now_s = 1'796'198'400;
+  EXPECT_EQ(MUST(logs_with("since=10m")).since().seconds(), now_s - 600);
+  EXPECT_EQ(MUST(logs_with("since=2026-12-02T07:59:30Z")).since().seconds(), now_s - 30);
+  EXPECT_EQ(MUST(logs_with("since=07:30")).since().seconds(), now_s - 1800);
+  const v1::ReadLogsRequest resumed = MUST(logs_with("since=10m", "1.77"));
+  EXPECT_EQ(resumed.offset(), 77);
+  EXPECT_FALSE(resumed.has_since()) << "a reconnect goes on where it was";
+}
+
+TEST(HttpRequests, logs_refuse_what_they_cannot_read_and_say_what) {
+  const auto refused = [](const std::string& query) {
+    const Result<v1::ReadLogsRequest> request = logs_with(query);
+    if (request.ok()) return "accepted: " + query;
+    EXPECT_EQ(request.error().code, Code::kInvalidArgument);
+    EXPECT_EQ(http_status(request.error().code), 400);
+    return request.error().message;
+  };
+  EXPECT_EQ(refused("ranks=two"), "ranks: \"two\": write ranks as 3, 0,2 or 4-7");
+  EXPECT_EQ(refused("ranks=3-1"), "ranks: \"3-1\": write ranks as 3, 0,2 or 4-7");
+  EXPECT_EQ(refused("ranks=0-4000000000"),
+            "ranks: no rank 4000000000; its ranks are 0 to 65535");
+  EXPECT_EQ(refused("rank=1&ranks=2"), "ranks: give rank or ranks, not both");
+  EXPECT_EQ(refused("since=yesterday"),
+            "since: \"yesterday\": write a span (10m, 2h) or a time in UTC "
+            "(2026-12-02T07:06:53Z, 07:06)");
+  EXPECT_EQ(refused("since=10m&offset=5"), "since: give since or offset, not both");
+  EXPECT_EQ(refused("times=perhaps"), "times: must be true or false");
+  EXPECT_NE(refused("rnks=1").find("did you mean rank"), std::string::npos);
 }
 
 /// "GET /v1/jobs" for every operation, by a scan of the file's indentation.

@@ -3,6 +3,7 @@
 
 #include <fstream>
 
+#include "ports/logs/log_store_fake.h"
 #include "server/testing/test_agent.h"
 #include "server/testing/test_http.h"
 
@@ -214,6 +215,34 @@ TEST(Http, logs_stream_as_text_with_characters_whole) {
       << socket.read_until("稽");
   agent.end_worker(key, 0);
   EXPECT_NE(socket.read_all().find("event: end\n"), std::string::npos);
+}
+
+TEST(Http, logs_of_several_ranks_come_with_times) {
+  ServerOptions options;
+  FakeLogStore store(std::make_shared<FakeLogDisk>());
+  options.log_store = &store;
+  TestServer server(std::make_shared<FakeJournalDisk>(), options);
+  TestAgent agent("a", server.addresses().grpc, 3);
+  ASSERT_TRUE(eventually([&] { return agent.welcomed(); }));
+  ask(server, "POST", "/v1/jobs", R"({"spec":{"command":["true"],"workers":3}})");
+  for (int32_t rank = 0; rank < 3; ++rank) {
+    const WorkerKey key{JobId{1}, 1, rank};
+    ASSERT_TRUE(eventually([&] { return agent.has_worker(key); }));
+    const std::string text = "rank " + std::to_string(rank) + "\n";
+    MUST(store.append({key, LogStream::kOut}, text, true, {seconds(1'796'198'400).ns}));
+  }
+  const Reply reply = ask(server, "GET", "/v1/jobs/j1/logs?ranks=0,2&times=true");
+  EXPECT_NE(reply.body.find(R"("rank":2,"stream":"out","offset":0,"text":"rank 2\n",)"
+                            R"("marks":[{"offset":0,"at":"2026-12-02T08:00:00.000Z"}])"),
+            std::string::npos)
+      << reply.body;
+  EXPECT_NE(reply.body.find("rank 0"), std::string::npos);
+  EXPECT_EQ(reply.body.find("rank 1"), std::string::npos);
+  EXPECT_EQ(reply.body.find("\nid: "), std::string::npos) << "no one number says where two stand";
+  const Reply later = ask(server, "GET", "/v1/jobs/j1/logs?since=2030-01-01");
+  EXPECT_EQ(later.body.find("rank 0"), std::string::npos) << later.body;
+  expect(400, "invalid_argument", ask(server, "GET", "/v1/jobs/j1/logs?ranks=7"));
+  expect(400, "invalid_argument", ask(server, "GET", "/v1/jobs/j1/logs?since=yesterday"));
 }
 
 TEST(Http, metrics_count_jobs_nodes_and_appends) {

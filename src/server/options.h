@@ -65,6 +65,9 @@ struct LogOptions {
   /// With less than this free on the store's disk nothing is taken: the journal, which every
   /// decision needs, lies there, too.
   Bytes floor = mebibytes(256);
+  /// What is kept of one stream of one worker; the rest is dropped, with a mark in the text; 0: no
+  /// limit. Jobs set one of their own, 1 GiB unless they say otherwise; this one is the operator's.
+  Bytes stream_limit = gibibytes(4);
   /// Which logs are removed.
   logship::RetentionOptions retention;
   /// How often that is looked at; it looks at every file.

@@ -10,7 +10,8 @@ namespace {
 
 constexpr std::array kNodeStatuses{NodeStatus::kReady,       NodeStatus::kSlow,
                                    NodeStatus::kUnreachable, NodeStatus::kLost,
-                                   NodeStatus::kCordoned,    NodeStatus::kDraining};
+                                   NodeStatus::kCordoned,    NodeStatus::kDraining,
+                                   NodeStatus::kQuarantined};
 
 Result<size_t> page_size_of(int32_t asked) {
   if (asked == 0) return size_t{kDefaultPage};

@@ -141,7 +141,7 @@ Done run_server(const ServerOptions& options, Journal& journal, Clock& clock, Re
   const std::unique_ptr<HistoryKeeper> history = make_history(options, clock, probe);
   ClusterApi api(loop, history.get(), {options.version, term, clock.wall()});
   TRY(loop.start(relay));
-  HttpGateway gateway(api, relay, probe, is_loopback(options.listen));
+  HttpGateway gateway({api, relay, probe, clock}, is_loopback(options.listen));
   const auto grpc =
       TRY(start_grpc_server(options, api, {relay, archive.get(), history.get()}, probe));
   const auto http = TRY(start_http_server(options, gateway));

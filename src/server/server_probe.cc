@@ -15,7 +15,8 @@ constexpr std::array kJobStatuses{
     JobStatus::kCompleted,  JobStatus::kFailed,     JobStatus::kCancelled};
 constexpr std::array kNodeStatuses{NodeStatus::kReady,       NodeStatus::kSlow,
                                    NodeStatus::kUnreachable, NodeStatus::kLost,
-                                   NodeStatus::kCordoned,    NodeStatus::kDraining};
+                                   NodeStatus::kCordoned,    NodeStatus::kDraining,
+                                   NodeStatus::kQuarantined};
 
 template <class E, size_t kCount>
 void set_by_status(MetricRegistry& registry, const std::string& name, const std::string& help,

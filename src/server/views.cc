@@ -135,7 +135,7 @@ v1::Node view_of(const View& view, const NodeState& node, Detail detail,
   out.set_version(node.spec.version);
   out.set_cordoned(node.cordoned);
   out.set_draining(node.draining);
-  out.set_duty_why(node.duty_why);
+  out.set_duty_why(view.brain.why_no_work(node.id));
   out.set_lost(node.lost);
   set_proto(*out.mutable_joined_at(), node.joined_at);
   if (node.lost) set_proto(*out.mutable_lost_at(), node.lost_at);

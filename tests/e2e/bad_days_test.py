@@ -321,7 +321,10 @@ class Requests(PoolTest):
         # gRPC's callback server says UNIMPLEMENTED of bytes that are no message, too.
         self.assertEqual(status(submit, b"\xff" * 20), 12)
         self.assertEqual(status("ClusterService/NoSuchMethod", b""), 12)
-        self.assertEqual(status("AgentService/Session", b"\xff" * 20), 0)  # the stream just ends
+        for stream in ("AgentService/Session", "AgentService/ShipLogs", "AttachService/Open",
+                       "AttachService/Answer"):
+            self.assertEqual(status(stream, b"\xff" * 20), 3, stream)
+        self.assertEqual(status("AttachService/Open", b"\x28\x02"), 3)  # a signal, to no command
         self.assertEqual(status("AgentService/Session", b"\x0a\x00"), 14)  # UNAVAILABLE: no name
         self.assertEqual(self.pool.run("run", "--", "true").returncode, 0)
 

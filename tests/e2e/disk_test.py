@@ -220,6 +220,20 @@ class Guard(DiskTest):
         """RETURNS: what `keiko health` shows."""
         return self.pool.run("health").stdout
 
+    def check_that_all_say_it(self, job):
+        """Which node, which disk and what to do, wherever one would look."""
+        why = rf"\S+ of 3MiB are free at {self.path('n1')}, less than 128KiB; make room"
+        told = wait_until(lambda: (text := self.pool.run("why", job).stdout) if "quarantine" in
+                          (text := self.pool.run("why", job).stdout) else None, 20,
+                          "keiko why says why n1 takes nothing")
+        self.assertRegex(told, rf"node is in quarantine +1 +n1, {why}")
+        self.assertRegex(self.pool.run("nodes").stdout, rf"n1 +QUARANTINED .* {why}")
+        node = self.pool.node("n1")
+        self.assertEqual(node["status"], "QUARANTINED")
+        self.assertRegex(node["duty_why"], why)
+        self.assertIn("n1", self.pool.run("nodes", "--status", "QUARANTINED", "-o", "name").stdout)
+        self.assertIn('keiko_nodes{status="QUARANTINED"} 1', self.pool.ask("/metrics")[1])
+
     # Complaint 54: a full disk kills the node and nobody is told.
     def test_a_nearly_full_disk_takes_no_work_says_so_and_comes_back_by_itself(self):
         self.pool.serve()
@@ -241,14 +255,15 @@ class Guard(DiskTest):
         # That was room enough; without it the node has none to make.
         wait_until(lambda: self.disk.fill() or "disk_low" in self.told(), 20, "the node says so")
         job = self.pool.submit("--", "true")
-        wait_until(lambda: "quarantine" in self.pool.run("why", job).stdout, 20,
-                   "keiko why says why n1 takes nothing")
+        self.check_that_all_say_it(job)
         self.counts_on()
         self.assertEqual(self.pool.run("logs", ended).stdout, output)
         self.assertEqual(self.pool.job(job)["status"], "PENDING")
 
         self.disk.make_room()
         self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
+        wait_until(lambda: self.pool.node("n1")["status"] == "READY", 20, "n1 takes work again")
+        self.assertEqual(self.pool.node("n1").get("duty_why", ""), "")
         Path(self.path("finish")).touch()
         self.assertEqual(self.pool.wait_job(running)["attempt"], 1)
 

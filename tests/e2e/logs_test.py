@@ -1,5 +1,6 @@
 """Workers' output lies with the server: it is there after the node is gone, and whoever follows it
 sees each line once, whatever is killed meanwhile."""
+import glob
 import os
 import shutil
 import signal
@@ -105,6 +106,70 @@ class LostNode(LogsTest):
         shutil.rmtree(os.path.join(self.pool.folder, "n1"))
         told = self.pool.run("logs", job)
         self.assertEqual((told.returncode, told.stdout, told.stderr), (0, "whole\n", "words\n"))
+        self.passed = True
+
+
+class Limits(LogsTest):
+    def on_node(self):
+        """RETURNS: the jobs whose output lies on n1."""
+        found = glob.glob(os.path.join(self.pool.folder, "n1/logs/*/*/*.out"))
+        return sorted({Path(path).parts[-3] for path in found})
+
+    def leave_decoy(self):
+        """Output that the server has and nobody needs; the next look through the folder takes
+        it."""
+        decoy = Path(self.pool.folder, "n1/logs/j999/1/0.out")
+        decoy.parent.mkdir(parents=True)
+        decoy.touch()
+        decoy.with_suffix(".shipped").touch()
+        return decoy
+
+    def test_a_node_keeps_so_much_and_whatever_is_still_needed(self):
+        self.pool.serve()
+        self.pool.join("n1", options=("--log-workers", 2))
+        running = self.pool.submit("--restarts", "0", "--", *self.numbers())
+        wait_until(lambda: self.kept().count("\n") > 50, 20, "output reaches the server")
+        ended = []
+        for number in range(4):
+            ended.append(self.pool.submit("--", "echo", f"number {number}"))
+            self.assertEqual(self.pool.wait_job(ended[-1])["status"], "COMPLETED")
+        wait_until(lambda: self.on_node() == sorted([running, ended[-1]]), 20,
+                   "the oldest ended ones are gone")
+        for number, job in enumerate(ended):
+            self.assertEqual(self.pool.run("logs", job).stdout, f"number {number}\n")
+
+        # An end that the server does not know yet, with output that it does not have yet.
+        self.pool.server.kill()
+        self.finish()
+        own = Path(self.pool.folder, "n1/logs", running, "1", "0.out")
+        wait_until(lambda: "last out" in own.read_text(), 20, "the job ends")
+        self.pool.agents["n1"].kill()
+        decoy = self.leave_decoy()
+        self.pool.join("n1", ready=False, options=("--log-keep", "0s"))
+        wait_until(lambda: not decoy.exists(), 20, "the folder was looked through")
+        self.assertEqual(self.on_node(), [running])
+        whole = own.read_text()
+        self.pool.serve(name="server2")
+        self.assertEqual(self.pool.wait_job(running)["attempt"], 1)
+        wait_until(lambda: not self.on_node(), 20, "now that may go as well")
+        self.assertEqual(self.pool.run("logs", running, "--stdout").stdout, whole)
+        self.passed = True
+
+    def test_the_server_keeps_so_much_of_one_stream_and_marks_the_cut(self):
+        self.pool.serve(options=("--log-stream", "64KiB"))
+        self.pool.join("n1")
+        job = self.pool.submit("--", "sh", "-c", "yes 0123456 | head -c 800000; echo other >&2; "
+                               f"while [ ! -e {self.pool.folder}/finish ]; do sleep 0.05; done; "
+                               "echo last")
+        mark = ("[keiko: output over 64KiB was dropped here: the server keeps no more of one "
+                "stream (--log-stream)]\n")
+        wait_until(lambda: mark in self.kept(), 20, "the mark stands in the text")
+        wait_until(lambda: self.kept("j1/1/0.err") == "other\n", 20, "the other stream goes on")
+        self.finish()
+        self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
+        told = self.pool.run("logs", job, "--stdout").stdout
+        self.assertEqual(told[:65536], "0123456\n" * 8192)
+        self.assertIn(told[65536:], (mark, "\n" + mark))
         self.passed = True
 
 

@@ -65,10 +65,10 @@ class Parts(Pool):
         self.daemons.append(daemon)
         return daemon
 
-    def serve(self, ready=True, name="server", **more):
-        """Starts the server; with `ready`, waits until it answers."""
-        self.server = self.launch(name, ["server", "--state", self.state, "--grpc-port",
-                                             self.grpc, "--http-port", self.http], **more)
+    def serve(self, ready=True, name="server", options=(), **more):
+        """Starts the server with `options` of its own; with `ready`, waits until it answers."""
+        self.server = self.launch(name, ["server", "--state", self.state, "--grpc-port", self.grpc,
+                                         "--http-port", self.http, *options], **more)
         if ready:
             wait_until(lambda: self.answers(self.server), 20, "the server answers")
         return self.server

@@ -1,6 +1,7 @@
 """A worker that is killed starts again and the job ends right; one that always fails ends too."""
 import os
 import signal
+import time
 import unittest
 from pathlib import Path
 
@@ -59,6 +60,36 @@ class Stop(unittest.TestCase):
             pool.supervisor.wait()
             pool.start()
             self.assertEqual(pool.wait_job(job)["status"], "COMPLETED")
+
+    def test_a_program_that_heeds_no_signal_is_killed_after_its_job_s_own_grace(self):
+        with Pool() as pool:
+            ready = Path(pool.folder, "ready")
+            pool.submit("--grace", "3s", "--", "sh", "-c",
+                        f"trap '' TERM; touch {ready}; while :; do sleep 0.1; done")
+            wait_until(ready.exists, 20, "the program heeds no signal")
+            before = time.monotonic()
+            stopped = pool.run("up", "--stop", "--state", pool.state)
+            self.assertEqual((stopped.returncode, stopped.stderr), (
+                0, "waiting for programs that got SIGTERM; SIGKILL follows 3s after it\n"))
+            took = time.monotonic() - before
+            self.assertGreaterEqual(took, 3)
+            self.assertLess(took, 20, "not the 30 s of a job that says nothing")
+            pool.supervisor.wait()
+
+
+class Second(PoolTest):
+    def test_a_second_up_says_that_one_runs_and_disturbs_nothing(self):
+        before = self.pool.pids()
+        log = Path(self.pool.state, "logs", "up.log")
+        log.write_text("of the pool that runs\n")
+        for words in ((), ("--detach",)):
+            done = self.pool.run("up", "--state", self.pool.state, "--grpc-port", "0", *words)
+            self.assertEqual((done.returncode, done.stdout), (4, ""), done.stderr)
+            self.assertIn(f"`keiko up` (pid {before['supervisor']}) runs already on "
+                          f"{self.pool.state}; stop it with `keiko up --stop", done.stderr)
+        self.assertEqual(self.pool.pids(), before)
+        self.assertEqual(log.read_text(), "of the pool that runs\n")
+        self.assertEqual(self.pool.run("run", "--", "true").returncode, 0)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@
 #include <csignal>
 #include <thread>
 
+#include "posix/fd.h"
+
 namespace keiko::cli {
 namespace {
 
@@ -46,16 +48,6 @@ void set_size(v1::AttachSize& size) {
 }
 
 }  // namespace
-
-bool write_whole(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(put));
-  }
-  return true;
-}
 
 AttachClient::AttachClient(AttachCall& call, AttachEnds ends)
     : call_(call), ends_(std::move(ends)), wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -102,7 +94,7 @@ void AttachClient::read_all() {
 
 bool AttachClient::take_data(const v1::AttachData& data) {
   const int fd = data.stream() == "err" ? ends_.err : ends_.out;
-  if (fd >= 0 && !write_whole(fd, data.data())) return false;
+  if (fd >= 0 && !write_all(fd, data.data())) return false;
   if (data.ended() && ends_.socket) shutdown(fd, SHUT_WR);
   return true;
 }

@@ -64,9 +64,6 @@ class AttachClient {
   std::optional<v1::AttachEnd> end_;
 };
 
-/// Writes all of it to a descriptor that blocks. RETURNS: false if nobody reads it any more.
-bool write_whole(int fd, std::string_view bytes);
-
 /// Runs a command with this process's own streams. With open.terminal, standard input must be a
 /// terminal; it is raw meanwhile, and put back on every way out. Otherwise signals that would end
 /// us are passed on; the third leaves.

@@ -9,10 +9,10 @@
 
 #include "base/text.h"
 #include "cli/exit_code.h"
-#include "drivers/files/tree/owned_fd.h"
 #include "drivers/files/tree/pack.h"
 #include "drivers/files/tree/record.h"
 #include "drivers/files/tree/unpack.h"
+#include "posix/fd.h"
 
 namespace keiko::cli {
 namespace {
@@ -24,13 +24,13 @@ constexpr size_t kMostTold = 16 * 1024;  // of what the worker's side has to say
 constexpr double kMega = 1e6;
 
 struct Pipe {
-  tree::OwnedFd read_end, write_end;
+  Fd read_end, write_end;
 };
 
 Result<Pipe> make_pipe() {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return unavailable("cannot make a pipe");
-  return Pipe{tree::OwnedFd(ends[0]), tree::OwnedFd(ends[1])};
+  return Pipe{Fd(ends[0]), Fd(ends[1])};
 }
 
 /// One line that is drawn again and again. For one thread.
@@ -112,16 +112,16 @@ Result<Sides> run_both(const CopyOrder& order, const SignalStream& signals,
   AttachClient client(*call, ends);
   Sides sides{0, 0, {}};
   std::thread worker([&] {
-    tree::OwnedFd& mine = up ? stream.write_end : stream.read_end;
+    Fd& mine = up ? stream.write_end : stream.read_end;
     sides.here = work(order, mine.get(), console);
     // A packer that failed has told so in the stream; an unpacker's end must be felt.
-    const tree::OwnedFd closed = std::move(mine);
+    const Fd closed = std::move(mine);
   });
   std::thread listener([&] { sides.told = read_all(words.read_end.get()); });
   sides.there = client.run(open);
   {
-    const tree::OwnedFd closed = std::move(up ? stream.read_end : stream.write_end);
-    const tree::OwnedFd silent = std::move(words.write_end);
+    const Fd closed = std::move(up ? stream.read_end : stream.write_end);
+    const Fd silent = std::move(words.write_end);
   }
   worker.join();
   listener.join();

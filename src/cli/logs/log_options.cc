@@ -2,43 +2,25 @@
 
 #include <regex.h>
 
-#include <ctime>
 #include <memory>
 #include <set>
 
-#include "base/id.h"
 #include "base/text.h"
 #include "cli/units.h"
+#include "wire/logs/log_words.h"
 
 namespace keiko::cli {
-namespace {
-
-Result<std::pair<uint64_t, uint64_t>> parse_range(const std::string& word) {
-  const std::vector<std::string> ends = split(word, '-');
-  uint64_t low = 0;
-  uint64_t high = 0;
-  const bool read = (ends.size() == 1 || ends.size() == 2) && parse_digits(ends.front(), low) &&
-                    parse_digits(ends.back(), high) && low <= high;
-  if (!read) {
-    return invalid_argument("--rank " + quote_text(word) + ": write ranks as 3, 0,2 or 4-7");
-  }
-  return std::pair{low, high};
-}
-
-}  // namespace
-
 Result<std::vector<int32_t>> parse_ranks(const std::vector<std::string>& words, int32_t workers,
                                          const std::string& job) {
   std::set<int32_t> ranks;
   for (const std::string& word : words) {
-    for (const std::string& part : split(word, ',')) {
-      const auto [low, high] = TRY(parse_range(part));
-      if (high >= static_cast<uint64_t>(workers)) {
-        return invalid_argument(job + " has no rank " + std::to_string(high) +
-                                "; its ranks are 0 to " + std::to_string(workers - 1));
-      }
-      for (uint64_t rank = low; rank <= high; ++rank) ranks.insert(static_cast<int32_t>(rank));
+    Result<std::set<int32_t>> read = read_ranks(word, workers);
+    if (read.ok()) {
+      ranks.merge(*read);
+      continue;
     }
+    const bool beyond = read.error().code == Code::kOutOfRange;
+    return invalid_argument((beyond ? job + " has " : "--rank ") + read.error().message);
   }
   return std::vector<int32_t>(ranks.begin(), ranks.end());
 }
@@ -46,19 +28,8 @@ Result<std::vector<int32_t>> parse_ranks(const std::vector<std::string>& words, 
 Result<Time> parse_since(const std::string& text, Time now) {
   const Result<Duration> span = read_duration(text);
   if (span.ok()) return now - *span;
-  const std::time_t today = now.ns / 1'000'000'000;
-  for (const char* const form : {"%Y-%m-%dT%H:%M:%SZ", "%Y-%m-%dT%H:%M:%S", "%Y-%m-%d %H:%M:%S",
-                                 "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M", "%Y-%m-%d", "%H:%M:%S",
-                                 "%H:%M"}) {
-    std::tm parts{};
-    gmtime_r(&today, &parts);
-    parts.tm_hour = parts.tm_min = parts.tm_sec = 0;
-    const char* const end = strptime(text.c_str(), form, &parts);
-    if (end != nullptr && *end == '\0') return Time{} + seconds(timegm(&parts));
-  }
-  return invalid_argument(
-      "--since " + quote_text(text) +
-      ": write a span (10m, 2h) or a time in UTC (2026-12-02T07:06:53Z, 07:06)");
+  Result<Time> point = read_point_of_time(text, now);
+  return point.ok() ? point : invalid_argument("--since " + point.error().message);
 }
 
 Result<std::function<bool(const std::string& line)>> parse_pattern(const std::string& pattern) {

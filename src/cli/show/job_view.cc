@@ -204,7 +204,7 @@ std::string cure_sentence(const std::string& cure) {
   static const std::map<std::string, std::string> sentences = {
       {"devices_freed", "a job ends and frees its devices"},
       {"node_joined", "a node joins: keiko agent --join HOST"},
-      {"quarantine_ended", "a device comes back from quarantine (keiko health)"},
+      {"quarantine_ended", "a device or node comes back from quarantine (keiko health)"},
       {"node_returned", "a node comes back, or keiko uncordon NODE"},
       {"release", "it is released: keiko release ID"},
       {"time_passes", "time: it starts again by itself"},

@@ -84,7 +84,8 @@ Table nodes_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Tim
                {"ADDRESS", false, true},
                {"HEARD", true, true},
                {"VERSION", false, true},
-               {"LABELS", false, true, true}},
+               {"LABELS", false, true, true},
+               {"WHY", false, false, true}},
               {}};
   for (const v1::Node& node : nodes) {
     table.rows.push_back(
@@ -93,7 +94,7 @@ Table nodes_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Tim
          cores_text(node.cpu_taken_milli()) + "/" + cores_text(node.cpu_milli()),
          to_text(Bytes{node.memory()}), std::to_string(node.worker_count()),
          age_of(node.joined_at(), now), node.id(), node.address(), heard_text(node), node.version(),
-         labels_text(node)});
+         labels_text(node), node.duty_why()});
   }
   return table;
 }

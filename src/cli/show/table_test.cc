@@ -194,7 +194,7 @@ TEST(WhyPage, counts_each_condition_and_says_what_would_help) {
             "8 free devices      3  node3 has 6 free\n"
             "\nWhat would change that\n"
             "  - a job ends and frees its devices\n"
-            "  - a device comes back from quarantine (keiko health)\n"
+            "  - a device or node comes back from quarantine (keiko health)\n"
             "  - a smaller ask: fewer workers, fewer devices or another kind\n");
 }
 
@@ -230,8 +230,8 @@ TEST(NodesTable, shows_what_is_taken_of_what) {
   google::protobuf::RepeatedPtrField<v1::Node> nodes;
   *nodes.Add() = a_node();
   EXPECT_EQ(table_text(nodes_table(nodes, terminal.console.now()), {}, terminal.console),
-            "NODE   STATUS  DEVICES  KIND    CPU  MEMORY  WORKERS  AGE\n"
-            "node1  READY       1/2  cpu   1.5/4   16GiB        1  90m\n");
+            "NODE   STATUS  DEVICES  KIND    CPU  MEMORY  WORKERS  AGE  WHY\n"
+            "node1  READY       1/2  cpu   1.5/4   16GiB        1  90m  -\n");
   EXPECT_EQ(table_text(devices_table(nodes), {}, terminal.console),
             "DEVICE   KIND  MEMORY  NODE STATUS  WORKER\n"
             "node1/0  cpu     2GiB  READY        j12.2.0\n"
@@ -247,6 +247,10 @@ TEST(NodesTable, says_why_a_node_takes_no_work) {
   node.set_status("CORDONED");
   node.set_duty_why("broken fan");
   EXPECT_THAT(node_page(node, terminal.console), HasSubstr("Status      CORDONED (broken fan)\n"));
+  google::protobuf::RepeatedPtrField<v1::Node> nodes;
+  *nodes.Add() = node;
+  EXPECT_THAT(table_text(nodes_table(nodes, terminal.console.now()), {}, terminal.console),
+              HasSubstr("  90m  broken fan\n"));
 }
 
 TEST(NodesTable, shows_what_devices_measure_where_they_do) {

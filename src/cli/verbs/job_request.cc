@@ -1,21 +1,12 @@
 #include "cli/verbs/job_request.h"
 
-#include <random>
-
 #include "cli/job/job_fields.h"
 #include "cli/job/job_file.h"
+#include "posix/token.h"
 #include "wire/convert.h"
 
 namespace keiko::cli {
 namespace {
-
-std::string random_token() {
-  static constexpr const char* kHex = "0123456789abcdef";
-  std::random_device device;
-  std::string token;
-  for (int i = 0; i < 32; ++i) token += kHex[device() % 16];
-  return token;
-}
 
 /// Objections to a job that no file position belongs to.
 Done hold_against_rules(const JobSpec& spec) {

@@ -29,7 +29,8 @@ Verb listing_verb(const std::string& name, const std::string& summary,
     auto given = std::make_shared<Given>();
     Option& status = options.texts("--status", "STATUS", given->statuses,
                                    "only nodes of this status; may be repeated");
-    status.choices = {"READY", "SLOW", "UNREACHABLE", "LOST", "CORDONED", "DRAINING"};
+    status.choices = {"READY", "SLOW", "UNREACHABLE", "LOST", "CORDONED", "DRAINING",
+                      "QUARANTINED"};
     status.completes = Completes::kChoices;
     add_output_options(options, given->output);
     return [given, make_table](Invocation& call) -> Result<int> {

@@ -41,14 +41,42 @@ Effects ClusterBrain::step(const Event& event) {
   return steps.take();
 }
 
+namespace {
+
+/// RETURNS: what is ill of the machine itself, so that it takes no new work; nullptr if nothing is.
+const SubjectHealth* quarantine_of(const NodeSight& sight) {
+  for (const SubjectHealth& health : sight.health.subjects) {
+    if (health.quarantined && health.subject == HealthSubject{}) return &health;
+  }
+  return nullptr;
+}
+
+/// In words for a person; `keiko health` names the cause.
+std::string quarantine_text(const SubjectHealth& health) {
+  return health.evidence.empty() ? health.cause : health.evidence;
+}
+
+}  // namespace
+
 NodeStatus ClusterBrain::status_of(NodeId id, Time now) const {
   const NodeState& node = state_.nodes.at(id);
   if (node.lost) return NodeStatus::kLost;
-  const Duration silent = now - sights_.at(id).last_heard;
+  const NodeSight& sight = sights_.at(id);
+  const Duration silent = now - sight.last_heard;
   if (silent >= state_.lease.unreachable_after) return NodeStatus::kUnreachable;
   if (node.draining) return NodeStatus::kDraining;
   if (node.cordoned) return NodeStatus::kCordoned;
+  if (quarantine_of(sight) != nullptr) return NodeStatus::kQuarantined;
   return silent >= state_.lease.slow_after ? NodeStatus::kSlow : NodeStatus::kReady;
+}
+
+std::string ClusterBrain::why_no_work(NodeId id) const {
+  const NodeState& node = state_.nodes.at(id);
+  if (!node.duty_why.empty()) return node.duty_why;
+  const auto sight = sights_.find(id);
+  if (node.lost || sight == sights_.end()) return {};
+  const SubjectHealth* ill = quarantine_of(sight->second);
+  return ill == nullptr ? std::string{} : quarantine_text(*ill);
 }
 
 const NodeSight* ClusterBrain::sight_of(NodeId node) const {
@@ -97,6 +125,7 @@ sched::PassInput pass_input(const State& state, const std::map<NodeId, NodeSight
     } else if (sight.awaited) {
       input.avoid[id] = "node's hardware changed; it counts once the workers there have ended";
     }
+    if (const SubjectHealth* ill = quarantine_of(sight)) input.ill[id] = quarantine_text(*ill);
     for (const SubjectHealth& health : sight.health.subjects) {
       if (health.quarantined) {
         input.quarantined[id].insert(health.subject);

@@ -102,6 +102,9 @@ class ClusterBrain {
 
   /// RETURNS: READY, SLOW, ... as seen now. REQUIRES: the node exists.
   NodeStatus status_of(NodeId node, Time now) const;
+  /// RETURNS: why the node takes no new work: what was said to cordon or drain it, else what is ill
+  /// of the machine itself; empty if nothing is, or nobody said. REQUIRES: the node exists.
+  std::string why_no_work(NodeId node) const;
   const NodeSight* sight_of(NodeId node) const;
   /// RETURNS: the last progress of a rank, if it ever said any in this attempt.
   std::optional<Progress> progress_of(const WorkerKey& key) const;

@@ -11,6 +11,7 @@ SubjectHealth in_quarantine(HealthSubjectKind kind, const std::string& name) {
   health.level = "unhealthy";
   health.quarantined = true;
   health.cause = "xid_79";
+  health.evidence = "it fell off the bus";
   health.sentence = "unhealthy: xid_79";
   return health;
 }
@@ -81,6 +82,28 @@ TEST_F(HealthOfNodes, gives_no_work_to_a_device_in_quarantine_until_it_is_releas
   tell("b", {});
   EXPECT_TRUE(noted("released"));
   EXPECT_EQ(pool_.node_of(two, 0), "b");
+}
+
+TEST_F(HealthOfNodes, a_node_in_quarantine_is_not_ready_and_says_why) {
+  const NodeId a = pool_.state().node_by_name.at("a");
+  const auto status = [&] { return to_text(pool_.brain().status_of(a, pool_.now())); };
+  EXPECT_EQ(status() + pool_.brain().why_no_work(a), "READY");
+  tell("a", {{in_quarantine(HealthSubjectKind::kDevice, uuid("a", 0))}, false, {}});
+  EXPECT_EQ(status() + pool_.brain().why_no_work(a), "READY") << "its other device takes work";
+  tell("a", {{in_quarantine(HealthSubjectKind::kNode, "")}, false, {}});
+  EXPECT_EQ(status(), "QUARANTINED");
+  EXPECT_TRUE(noted("node_seen"));
+  EXPECT_EQ(pool_.brain().why_no_work(a), "it fell off the bus");
+  const JobId two = pool_.submit(job_spec(2, 2));
+  const Verdict verdict = pool_.brain().explain(two, pool_.now());
+  EXPECT_EQ(verdict.clauses.at(0).nearest, "a, it fell off the bus");
+  command(NodeAction::kCordon, "");
+  EXPECT_EQ(status(), "CORDONED");
+  EXPECT_EQ(pool_.brain().why_no_work(a), "new cable") << "an operator's word goes first";
+  command(NodeAction::kUncordon, "");
+  EXPECT_EQ(status(), "QUARANTINED") << "which does not make it well";
+  tell("a", {});
+  EXPECT_EQ(status() + pool_.brain().why_no_work(a), "READY");
 }
 
 TEST_F(HealthOfNodes, tells_a_change_once) {

@@ -108,6 +108,7 @@ void BrainSteps::on(const HealthReceived& event) {
     brain_.schedule_wanted_ = true;
   }
   if (known.drain && !before.drain) drain(node, why_drained(known));
+  see(node);
 }
 
 }  // namespace keiko::cluster

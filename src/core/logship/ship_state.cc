@@ -34,9 +34,9 @@ void ShipState::take(const LogReceipt& receipt) {
   const auto found = streams_.find(receipt.name);
   if (found == streams_.end()) return;
   Stream& stream = found->second;
-  if (receipt.unwanted) return drop(receipt.name);
-  if (receipt.complete && stream.ended) {
-    complete_.push_back(receipt.name);
+  if (receipt.unwanted || receipt.complete) {
+    // One that goes on here is asked about again when it ends.
+    if (stream.ended) complete_.push_back(receipt.name);
     return drop(receipt.name);
   }
   if (stream.phase == Phase::kUnknown) return;  // of an earlier call

@@ -61,7 +61,8 @@ class ShipState {
   const std::string& paused() const { return paused_; }
   void try_again();
 
-  /// RETURNS: streams that are complete and durable at the server since the last call.
+  /// RETURNS: streams that have ended here, and that are durable at the server, or unwanted there,
+  /// since the last call.
   std::vector<LogName> take_complete();
 
   bool knows(const LogName& name) const { return streams_.count(name) != 0; }

@@ -162,6 +162,24 @@ TEST(ShipState, what_nobody_wants_is_not_sent) {
   state.take(receipt);
   EXPECT_FALSE(state.next());
   EXPECT_FALSE(state.knows(kOut));
+  EXPECT_TRUE(state.take_complete().empty()) << "it may come to be wanted until it ends";
+  state.set_size(kOut, 100, true);
+  EXPECT_TRUE(state.next());
+  state.take(receipt);
+  EXPECT_EQ(state.take_complete(), std::vector{kOut}) << "so the node need not keep it";
+}
+
+TEST(ShipState, a_stream_that_the_server_ended_before_its_program_did_is_not_sent_on) {
+  ShipState state = moving(100);
+  LogReceipt receipt = wrote(kOut, 0);
+  receipt.complete = true;
+  state.take(receipt);
+  EXPECT_FALSE(state.next());
+  EXPECT_TRUE(state.take_complete().empty()) << "its worker still writes";
+  state.set_size(kOut, 200, true);
+  EXPECT_EQ(state.next()->count, 0) << "asked once more at its end";
+  state.take(receipt);
+  EXPECT_EQ(state.take_complete(), std::vector{kOut});
 }
 
 TEST(Accept, takes_only_what_is_new_and_leaves_no_gap) {

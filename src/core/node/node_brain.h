@@ -38,7 +38,8 @@ struct WorkerSaid {
   std::optional<CheckpointMark> checkpoint;
 };
 struct Wake {};
-/// This agent goes for good, its workers first: they get `grace`, and no new ones are started.
+/// This agent goes for good, its workers first, and no new ones are started. Each gets its job's
+/// grace; adopted ones, of which that is not known, get `grace`.
 struct Leave { Duration grace; std::string why; };
 using EventBody = std::variant<Adopted, Connected, Disconnected, FromServer, WorkerChanged,
                                WorkerSaid, Wake, Leave>;
@@ -83,6 +84,7 @@ class NodeBrain {
   friend class NodeSteps;  // the handlers, one file per event kind
   struct Worker {
     WorkerReport report;
+    std::optional<Duration> grace;     ///< its job's; nothing for an adopted one
     std::optional<WorkerLaunch> held;  ///< not spawned yet: waits for rank 0's port ...
     Time held_until;                   ///< ... no longer than this
     bool stop_asked = false;

@@ -374,5 +374,38 @@ TEST(NodeLeave, stops_its_workers_and_starts_no_more) {
   EXPECT_EQ(node.brain().live_count(), 0u);
 }
 
+/// RETURNS: how long after it was asked to stop a worker is killed.
+Duration killed_after(NodeFixture& node) {
+  const Time asked = node.now();
+  for (int step = 0; step < 100; ++step) {
+    node.run_until(node.now() + milliseconds(100));
+    if (!node.signals().empty()) break;
+  }
+  EXPECT_THAT(node.signals(), ElementsAre(SIGKILL));
+  return node.now() - asked;
+}
+
+TEST(NodeLeave, a_worker_gets_its_jobs_grace) {
+  NodeFixture node;
+  node.connect();
+  StartWorker order;
+  order.launch.key = key(7);
+  order.launch.grace = seconds(2);
+  order.launch.master_port = 29'500;
+  node.say(order);
+  node.changed(NodeFixture::report_of(key(7), kRunning));
+  node.feed(Leave{seconds(30), "the agent stops"});
+  EXPECT_THAT(node.signals(), ElementsAre(SIGTERM));
+  EXPECT_EQ(killed_after(node), seconds(2));
+}
+
+TEST(NodeLeave, an_adopted_worker_gets_what_the_agent_gives) {
+  const Time lease_end = NodeFixture().now() + seconds(10);
+  NodeFixture node(Adopted{{NodeFixture::report_of(key(7), kRunning)}, lease_end});
+  node.connect();
+  node.feed(Leave{seconds(3), "the agent stops"});
+  EXPECT_EQ(killed_after(node), seconds(3));
+}
+
 }  // namespace
 }  // namespace keiko::node

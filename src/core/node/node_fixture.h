@@ -87,6 +87,7 @@ class NodeFixture {
   const Effects& start(const WorkerKey& of, int32_t master_port = 0) {
     StartWorker order;
     order.launch.key = of;
+    order.launch.grace = seconds(30);
     order.launch.master_port = master_port;
     return say(std::move(order));
   }

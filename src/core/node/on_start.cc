@@ -20,6 +20,7 @@ void NodeSteps::obey(const StartWorker& start) {
   if (now_ >= brain_.lease_end_ - brain_.lease_.stop_before) return;
   NodeBrain::Worker& worker = brain_.workers_[key];
   worker.report.key = key;
+  worker.grace = start.launch.grace;
   effects_.push_back(Note{"start_worker", to_text(key)});
   WorkerLaunch launch = start.launch;
   if (launch.master_port == 0) launch.master_port = known_port(key);

@@ -24,7 +24,7 @@ void NodeSteps::on(const Wake& /*event*/) {}
 void NodeSteps::on(const Leave& event) {
   brain_.leaving_ = true;
   for (auto& [key, worker] : brain_.workers_) {
-    if (is_live(worker.report)) stop(worker, event.grace, event.why);
+    if (is_live(worker.report)) stop(worker, worker.grace.value_or(event.grace), event.why);
   }
 }
 

@@ -7,13 +7,17 @@
 namespace keiko::sched {
 namespace {
 
-/// Whether a device in quarantine is of the kind that the shape wants.
-bool has_ill_device(const PoolView& pool, const Shape& shape) {
+/// Whether a device in quarantine is of the kind that the shape wants, or a node that is in
+/// quarantine itself could hold a worker.
+bool has_quarantine(const PoolView& pool, const Shape& shape) {
   const auto is_wanted = [&](const Device& device) {
     const std::string& kind = shape.device_kind.empty() ? device.kind : shape.device_kind;
     return shape.devices > 0 && device_matches(device, shape, kind);
   };
   for (const Slot& slot : pool.slots()) {
+    for (const std::string& kind : pool.kinds_for(shape)) {
+      if (!slot.ill.empty() && capacity_when_empty(slot, shape, kind) > 0) return true;
+    }
     for (size_t i = 0; i < slot.quarantined.size(); ++i) {
       if (slot.quarantined[i] && is_wanted(slot.node->spec.devices[i])) return true;
     }
@@ -31,13 +35,13 @@ void name_cures(const PoolView& pool, const JobState& job, const Shape& shape, V
   PoolView absent = pool;
   std::erase_if(absent.slots(), [](const Slot& slot) {
     const NodeState& node = *slot.node;
-    return !node.lost && !node.draining && !node.cordoned && slot.avoided.empty() && !slot.ill;
+    return !node.lost && !node.draining && !node.cordoned && slot.avoided.empty();
   });
   const bool lacks_some = room_for(absent, shape, job.spec.one_node, true).workers > 0;
 
   verdict.cured_by.clear();
   if (could_hold) verdict.cured_by.push_back(Cure::kDevicesFreed);
-  if (has_ill_device(pool, shape)) verdict.cured_by.push_back(Cure::kQuarantineEnded);
+  if (has_quarantine(pool, shape)) verdict.cured_by.push_back(Cure::kQuarantineEnded);
   if (lacks_some) verdict.cured_by.push_back(Cure::kNodeReturned);
   verdict.cured_by.push_back(Cure::kNodeJoined);
   if (verdict.reason == Reason::kWaitingForResources) verdict.cured_by.push_back(Cure::kSmallerAsk);

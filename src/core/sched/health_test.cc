@@ -100,5 +100,23 @@ TEST(Quarantine, is_named_as_what_keeps_a_job_waiting) {
   EXPECT_EQ(verdict.clauses.at(0).nearest, "a has 1 free and 1 in quarantine");
 }
 
+TEST(Quarantine, of_a_node_names_the_node_and_what_is_ill) {
+  State state;
+  const NodeState& node = add_node(state, "a", 2);
+  add_node(state, "b", 1);
+  const JobId job = add_job(state, 1, 2).id;
+  PassInput input;
+  input.ill[node.id] = "disk_low: 3MiB of 1GiB are free";
+  EXPECT_EQ(node_given(state, input, job), "");
+  const Verdict verdict = explain(state, job, input);
+  EXPECT_EQ(verdict.clauses.at(0).name, "node is in quarantine");
+  EXPECT_EQ(verdict.clauses.at(0).nearest, "a, disk_low: 3MiB of 1GiB are free");
+  using enum Cure;
+  EXPECT_EQ(verdict.cured_by, (std::vector<Cure>{kQuarantineEnded, kNodeJoined, kSmallerAsk}));
+  const JobId large = add_job(state, 1, 4).id;
+  EXPECT_EQ(explain(state, large, input).cured_by, (std::vector<Cure>{kNodeJoined, kSmallerAsk}))
+      << "not even a well node could hold it";
+}
+
 }  // namespace
 }  // namespace keiko::sched

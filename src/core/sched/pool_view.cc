@@ -13,7 +13,6 @@ namespace {
 
 /// Takes what is in quarantine out of the slot.
 void keep_off(const std::set<HealthSubject>& subjects, Slot& slot) {
-  slot.ill = subjects.contains(HealthSubject{});
   const std::vector<Device>& devices = slot.node->spec.devices;
   slot.quarantined.resize(devices.size());
   for (size_t i = 0; i < devices.size(); ++i) {
@@ -55,6 +54,7 @@ PoolView::PoolView(const State& state, const PassInput& input) {
     if (const auto found = input.quarantined.find(id); found != input.quarantined.end()) {
       keep_off(found->second, slot);
     }
+    if (const auto found = input.ill.find(id); found != input.ill.end()) slot.ill = found->second;
     if (const auto found = input.doubts.find(id); found != input.doubts.end()) {
       has_probation_ = take_note(found->second, slot) || has_probation_;
     }
@@ -117,7 +117,7 @@ std::string node_refusal(const Slot& slot, const Shape& shape) {
   if (node.draining) return "node is DRAINING";
   if (node.cordoned) return "node is CORDONED";
   if (!slot.avoided.empty()) return slot.avoided;
-  if (slot.ill) return "node is in quarantine";
+  if (!slot.ill.empty()) return kInQuarantine;
   if (shape.careful && slot.on_probation) return "node is on probation";
   if (shape.excluded.contains(node.id)) return "suspect of the last fault";
   return {};

@@ -37,7 +37,7 @@ struct Slot {
   int64_t free_cpu_milli = 0;
   Bytes free_memory;
   std::string avoided;          ///< by PassInput::avoid and why; empty if it is not
-  bool ill = false;             ///< the node itself is in quarantine
+  std::string ill;              ///< by PassInput::ill; empty: the node is not in quarantine
   std::vector<bool> quarantined;  ///< by device index; such a device counts as taken
   bool on_probation = false;      ///< the node itself
   std::vector<Doubt> doubts;      ///< by device index; empty if there is none
@@ -89,6 +89,9 @@ bool may_take(const Slot& slot, size_t device, const Shape& shape, const std::st
 /// RETURNS: how many workers of the shape, on devices of `kind` alone, the node could hold if
 /// nothing ran on it and it took work; 0 if it lacks a label. What is in quarantine holds none.
 int32_t capacity_when_empty(const Slot& slot, const Shape& shape, const std::string& kind);
+
+/// The clause of a node that is in quarantine itself.
+inline constexpr const char* kInQuarantine = "node is in quarantine";
 
 /// RETURNS: the name of the first clause that the node fails by its nature or duty, empty if it
 /// passes: label, lost, cordoned, draining, avoided, excluded.

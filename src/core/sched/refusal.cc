@@ -71,6 +71,12 @@ std::string miss_text(const Slot& slot, const Need& need) {
   return slot.node->spec.name + " has " + has;
 }
 
+/// What is ill is told beside the node: a person can do something about it.
+std::string miss_text(const Slot& slot, const std::string& refusal) {
+  const std::string& name = slot.node->spec.name;
+  return refusal == kInQuarantine ? name + ", " + slot.ill : name;
+}
+
 }  // namespace
 
 std::string ask_text(const JobSpec& spec) {
@@ -96,7 +102,7 @@ std::vector<Clause> clauses_of(const PoolView& pool, const Shape& shape) {
     const std::string refusal = node_refusal(slot, shape);
     if (!refusal.empty()) {
       Clause& clause = clause_named(clauses, refusal);
-      if (++clause.rejected == 1) clause.nearest = slot.node->spec.name;
+      if (++clause.rejected == 1) clause.nearest = miss_text(slot, refusal);
       continue;
     }
     for (const Need& need : needs_on(slot, shape)) {

@@ -27,8 +27,10 @@ struct PassInput {
   /// Nodes that take no work at present though nothing durable says so (SLOW, UNREACHABLE, no
   /// connection), with what `why` says of them: "node does not answer".
   std::map<NodeId, std::string> avoid;
-  /// What takes no new work as its node's agent says: devices by UUID, or the node itself.
+  /// What takes no new work as its node's agent says: devices by UUID.
   std::map<NodeId, std::set<HealthSubject>> quarantined;
+  /// Nodes that are in quarantine themselves, and what is ill: "3MiB of 1GiB are free".
+  std::map<NodeId, std::string> ill;
   std::map<NodeId, std::map<HealthSubject, Doubt>> doubts;
 };
 

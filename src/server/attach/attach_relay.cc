@@ -6,23 +6,17 @@
 #include <grpcpp/server_context.h>
 
 #include <chrono>
-#include <random>
 
+#include "posix/token.h"
 #include "server/views.h"
 #include "wire/convert.h"
 #include "wire/grpc_status.h"
+#include "wire/stream/read_end.h"
 
 namespace keiko::server {
 namespace {
 
 constexpr std::chrono::seconds kAgentPatience{10};
-
-std::string fresh_token() {
-  std::random_device device;
-  std::string token;
-  for (int i = 0; i < 4; ++i) token += std::to_string(device()) + "-";
-  return token;
-}
 
 }  // namespace
 
@@ -109,7 +103,7 @@ class ClientAttachEnd : public AttachEnd {
   void OnReadDone(bool ok) override {
     const std::shared_ptr<AttachPair> pair = pair_;
     const std::lock_guard lock(pair->mutex);
-    if (!ok) return leave_locked();
+    if (!ok) return leave_locked(status_of_read_end(*context_));
     if (pair->agent) return pair->agent->write_locked(std::move(incoming_));
     if (!incoming_.has_open()) {
       return finish_locked(to_status(invalid_argument("the first frame opens nothing")));
@@ -136,16 +130,16 @@ class ClientAttachEnd : public AttachEnd {
     const std::lock_guard lock(pair_->mutex);
     if (pair_->end_passed) finish_locked(grpc::Status::OK);
     written_locked(ok ? pair_->agent.get() : nullptr);
-    if (!ok) leave_locked();
+    if (!ok) leave_locked(grpc::Status::CANCELLED);
   }
 
   void OnCancel() override {
     const std::lock_guard lock(pair_->mutex);
-    leave_locked();
+    leave_locked(grpc::Status::CANCELLED);
   }
 
-  void leave_locked() {
-    finish_locked(grpc::Status::CANCELLED);
+  void leave_locked(const grpc::Status& status) {
+    finish_locked(status);
     if (pair_->agent) pair_->agent->cancel_locked();
   }
 
@@ -193,6 +187,7 @@ class AgentAttachEnd : public AttachEnd {
     pair_ = pair;
     if (!pair->client) return finish_locked(grpc::Status::CANCELLED);
     pair->agent = self();
+    accepted_ = true;
     read_locked();
     pair->client->read_locked();
   }
@@ -205,8 +200,9 @@ class AgentAttachEnd : public AttachEnd {
 
   void OnCancel() override {}  // the read under way ends, and tells
 
+  /// An agent that has told the end half-closes its call.
   void leave_locked() {
-    finish_locked(grpc::Status::OK);
+    finish_locked(accepted_ ? grpc::Status::OK : status_of_read_end(*context_));
     if (!pair_->client || pair_->end_passed) return;
     pair_->client->finish_locked(to_status(unavailable(
         "the agent of node " + pair_->node +
@@ -221,6 +217,7 @@ class AgentAttachEnd : public AttachEnd {
 
   AttachRelay& relay_;
   std::shared_ptr<AttachPair> pair_ = std::make_shared<AttachPair>();  ///< its own until accept()
+  bool accepted_ = false;
 };
 
 AttachReactor* AttachRelay::open_client(grpc::CallbackServerContext* context) {
@@ -248,7 +245,7 @@ Done AttachRelay::order(const View& view, const v1::AttachOpen& open,
   }
   v1::ServerMessage message;
   v1::AttachOrder& order = *message.mutable_attach();
-  order.set_token(fresh_token());
+  order.set_token(random_token());
   order.mutable_key()->set_job(target.key.job.number);
   order.mutable_key()->set_attempt(target.key.attempt);
   order.mutable_key()->set_rank(target.key.rank);

@@ -5,6 +5,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "core/logship/ship_state.h"
+#include "core/logship/stream_limit.h"
 
 namespace keiko::server {
 namespace {
@@ -113,10 +114,13 @@ void LogArchive::store_data(const LogShipment& shipment, const LogExtent& extent
     receipt.rewind = true;
     return;
   }
-  const std::string_view fresh = std::string_view(shipment.data).substr(acceptance.skip);
+  std::string_view fresh = std::string_view(shipment.data).substr(acceptance.skip);
   if (fresh.empty() && !acceptance.ends) return;
+  const auto cut = logship::cut_at_limit(extent.size, fresh, options_.stream_limit);
+  if (cut) fresh = *cut;
+  const bool ends = acceptance.ends || cut;
   Done kept = check_room();
-  if (kept.ok()) kept = store_.append(shipment.name, fresh, acceptance.ends, clock_.wall());
+  if (kept.ok()) kept = store_.append(shipment.name, fresh, ends, clock_.wall());
   if (!kept.ok()) {
     pause(kept.error());
     receipt.rewind = true;
@@ -126,7 +130,7 @@ void LogArchive::store_data(const LogShipment& shipment, const LogExtent& extent
   resume();
   receipt.written = extent.size + static_cast<int64_t>(fresh.size());
   outcome.loose = true;
-  outcome.ended = acceptance.ends;
+  outcome.ended = ends;
   reader_.grown(shipment.name);
 }
 

@@ -179,6 +179,20 @@ TEST_F(LogArchiveTest, below_the_floor_of_free_space_nothing_is_taken) {
   EXPECT_EQ(store_->extent(kName).error().code, Code::kNotFound);
 }
 
+TEST_F(LogArchiveTest, a_stream_over_its_limit_is_cut_marked_and_complete) {
+  options_.stream_limit = Bytes{10};
+  start();
+  ship(0, "0123456");
+  EXPECT_EQ(disk_->text(kName), "0123456");
+  ship(7, "789 and more");
+  const std::string kept = disk_->text(kName);
+  EXPECT_EQ(kept.find("0123456789\n[keiko: output over 10B was dropped here"), 0u) << kept;
+  ASSERT_TRUE(eventually([&] { return port_->last().complete; })) << "send no more of it";
+  ship(19, "and much more", true);
+  EXPECT_EQ(disk_->text(kName), kept);
+  ASSERT_TRUE(eventually([&] { return port_->last().complete; }));
+}
+
 TEST_F(LogArchiveTest, output_of_a_job_whose_logs_were_removed_is_unwanted) {
   MUST(store_->remove(JobId{1}, "removed"));
   ship(0, "abc");

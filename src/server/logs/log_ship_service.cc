@@ -7,6 +7,7 @@
 #include "wire/convert.h"
 #include "wire/grpc_status.h"
 #include "wire/session_mark.h"
+#include "wire/stream/read_end.h"
 
 namespace keiko::server {
 namespace {
@@ -18,6 +19,7 @@ class ShipStream : public grpc::ServerBidiReactor<v1::LogShipment, v1::LogReceip
 
   void start(const std::shared_ptr<ShipStream>& self, grpc::CallbackServerContext* context) {
     self_ = self;
+    context_ = context;
     if (archive_ == nullptr) {
       const std::lock_guard lock(mutex_);
       return finish_locked(
@@ -50,7 +52,7 @@ class ShipStream : public grpc::ServerBidiReactor<v1::LogShipment, v1::LogReceip
   void OnReadDone(bool ok) override {
     if (!ok) {
       const std::lock_guard lock(mutex_);
-      return finish_locked(grpc::Status::OK);
+      return finish_locked(status_of_read_end(*context_));
     }
     Result<LogShipment> shipment = from_proto(std::move(incoming_));
     if (shipment.ok()) return archive_->take(self_, std::move(*shipment));
@@ -94,6 +96,7 @@ class ShipStream : public grpc::ServerBidiReactor<v1::LogShipment, v1::LogReceip
   }
 
   LogArchive* const archive_;
+  grpc::CallbackServerContext* context_ = nullptr;
   std::shared_ptr<ShipStream> self_;
   v1::LogShipment incoming_;
   std::mutex mutex_;

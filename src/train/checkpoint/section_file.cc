@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "base/digest.h"
+#include "posix/fd.h"
 #include "train/text/corpus.h"
 
 namespace keiko::train {
@@ -49,19 +50,13 @@ std::string header_of(const std::vector<SectionView>& sections) {
   return out;
 }
 
-Done write_all(int fd, std::string_view bytes, const std::string& path) {
-  while (!bytes.empty()) {
-    const ssize_t n = write(fd, bytes.data(), bytes.size());
-    if (n < 0 && errno == EINTR) continue;
-    if (n < 0) return errno_error("write " + path, errno);
-    bytes.remove_prefix(static_cast<size_t>(n));
-  }
-  return done();
+Done write_whole(int fd, std::string_view bytes, const std::string& path) {
+  return write_all(fd, bytes) ? done() : Done(errno_error("write " + path, errno));
 }
 
 Done write_durably(int fd, const std::string& path, const std::vector<SectionView>& sections) {
-  TRY(write_all(fd, header_of(sections), path));
-  for (const SectionView& section : sections) TRY(write_all(fd, section.bytes, path));
+  TRY(write_whole(fd, header_of(sections), path));
+  for (const SectionView& section : sections) TRY(write_whole(fd, section.bytes, path));
   if (fsync(fd) != 0) return errno_error("fsync " + path, errno);
   return done();
 }

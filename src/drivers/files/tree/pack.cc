@@ -11,8 +11,8 @@
 #include <memory>
 #include <vector>
 
-#include "drivers/files/tree/owned_fd.h"
 #include "drivers/files/tree/record.h"
+#include "posix/fd.h"
 
 namespace keiko::tree {
 namespace {
@@ -47,7 +47,7 @@ int64_t bytes_below(int folder, size_t depth) {
     if (fstatat(folder, name.c_str(), &seen, AT_SYMLINK_NOFOLLOW) != 0) continue;
     if (S_ISREG(seen.st_mode)) total += seen.st_size;
     if (!S_ISDIR(seen.st_mode) || depth >= kMostDepth) continue;
-    const OwnedFd inner(openat(folder, name.c_str(), kReadFlags | O_DIRECTORY | O_NOFOLLOW));
+    const Fd inner(openat(folder, name.c_str(), kReadFlags | O_DIRECTORY | O_NOFOLLOW));
     if (inner) total += bytes_below(inner.get(), depth + 1);
   }
   return total;
@@ -123,7 +123,7 @@ Done Packer::pack_inner(int folder, const std::string& name, const std::string& 
   if (!S_ISREG(seen.st_mode) && !S_ISDIR(seen.st_mode)) {
     return leave_out(shown, "it is neither a file nor a folder nor a symbolic link");
   }
-  const OwnedFd fd(openat(folder, name.c_str(), kReadFlags | O_NOFOLLOW));
+  const Fd fd(openat(folder, name.c_str(), kReadFlags | O_NOFOLLOW));
   if (!fd || fstat(fd.get(), &seen) != 0)
     return leave_out(shown, errno_error("open", errno).message);
   entry = entry_of(name, seen);
@@ -133,7 +133,7 @@ Done Packer::pack_inner(int folder, const std::string& name, const std::string& 
 }
 
 Result<int64_t> Packer::run() {
-  const OwnedFd fd(open(order_.path.c_str(), kReadFlags));
+  const Fd fd(open(order_.path.c_str(), kReadFlags));
   struct stat seen{};
   if (!fd || fstat(fd.get(), &seen) != 0) {
     return Error{errno == ENOENT ? Code::kNotFound : Code::kFailedPrecondition,

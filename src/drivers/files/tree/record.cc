@@ -5,6 +5,8 @@
 
 #include <cerrno>
 
+#include "posix/fd.h"
+
 namespace keiko::tree {
 namespace {
 
@@ -21,16 +23,6 @@ bool read_whole(int fd, char* bytes, size_t count) {
   return true;
 }
 
-bool write_whole(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(put));
-  }
-  return true;
-}
-
 }  // namespace
 
 Done write_record(int fd, Kind kind, std::string_view bytes) {
@@ -39,7 +31,7 @@ Done write_record(int fd, Kind kind, std::string_view bytes) {
   for (size_t i = 1; i < kHeadBytes; ++i) {
     head[i] = static_cast<char>(bytes.size() >> (8 * (i - 1)) & 0xFF);
   }
-  if (write_whole(fd, {head, kHeadBytes}) && write_whole(fd, bytes)) return done();
+  if (write_all(fd, {head, kHeadBytes}) && write_all(fd, bytes)) return done();
   return unavailable("the other side takes no more");
 }
 

@@ -11,10 +11,10 @@
 #include <fstream>
 #include <thread>
 
-#include "drivers/files/tree/owned_fd.h"
 #include "drivers/files/tree/pack.h"
 #include "drivers/files/tree/record.h"
 #include "drivers/files/tree/unpack.h"
+#include "posix/fd.h"
 
 namespace keiko::tree {
 namespace {
@@ -22,13 +22,13 @@ namespace {
 namespace fs = std::filesystem;
 
 struct Wire {
-  OwnedFd read_end, write_end;
+  Fd read_end, write_end;
 };
 
 Wire make_wire() {
   int ends[2] = {-1, -1};
   EXPECT_EQ(pipe2(ends, O_CLOEXEC), 0);
-  return {OwnedFd(ends[0]), OwnedFd(ends[1])};
+  return {Fd(ends[0]), Fd(ends[1])};
 }
 
 class TreeTest : public testing::Test {
@@ -55,10 +55,10 @@ class TreeTest : public testing::Test {
     Result<int64_t> packed = 0;
     std::thread packer([&] {
       packed = pack({path(from), recursive, {}, {}}, wire.write_end.get());
-      const OwnedFd closed = std::move(wire.write_end);
+      const Fd closed = std::move(wire.write_end);
     });
     Result<int64_t> unpacked = unpack({path(to), {}, {}}, wire.read_end.get());
-    { const OwnedFd closed = std::move(wire.read_end); }
+    { const Fd closed = std::move(wire.read_end); }
     packer.join();
     return packed.ok() ? unpacked : packed;
   }
@@ -69,7 +69,7 @@ class TreeTest : public testing::Test {
     for (const auto& [kind, bytes] : records) {
       EXPECT_TRUE(write_record(wire.write_end.get(), kind, bytes).ok());
     }
-    { const OwnedFd closed = std::move(wire.write_end); }
+    { const Fd closed = std::move(wire.write_end); }
     fs::create_directories(path("inner/to"));
     return unpack({path("inner/to"), {}, {}}, wire.read_end.get());
   }

@@ -9,8 +9,8 @@
 #include <optional>
 #include <vector>
 
-#include "drivers/files/tree/owned_fd.h"
 #include "drivers/files/tree/record.h"
+#include "posix/fd.h"
 
 namespace keiko::tree {
 namespace {
@@ -19,13 +19,13 @@ constexpr int kFolderFlags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
 
 /// A folder that the stream is in.
 struct Level {
-  OwnedFd fd;
+  Fd fd;
   std::optional<Entry> made_as;  ///< its bits and time, set when it is left
 };
 
 /// A file under way. Without a name where the file system can do that: a kill leaves nothing.
 struct Part {
-  OwnedFd fd;
+  Fd fd;
   Entry entry;
   std::string temporary;  ///< its name meanwhile; empty: it has none
 };
@@ -81,7 +81,7 @@ mode_t mode_of(const Entry& entry) { return static_cast<mode_t>(entry.mode) & 01
 Done Unpacker::open_destination(const std::string& name) {
   std::string parent = order_.path;
   while (parent.size() > 1 && parent.ends_with('/')) parent.pop_back();
-  OwnedFd folder(open(order_.path.c_str(), kFolderFlags));
+  Fd folder(open(order_.path.c_str(), kFolderFlags));
   if (folder) {
     if (name != "." && !is_plain_name(name)) {
       return data_loss("the name " + quote_text(name) + " leads out of " + order_.path +
@@ -96,7 +96,7 @@ Done Unpacker::open_destination(const std::string& name) {
     if (must_be_folder || !is_plain_name(root_name_)) {
       return failed_precondition(order_.path + " is no folder that can be copied into");
     }
-    folder = OwnedFd(open(parent.c_str(), kFolderFlags));
+    folder = Fd(open(parent.c_str(), kFolderFlags));
     if (!folder) return wrong("into " + parent, errno);
   }
   levels_.push_back({std::move(folder), std::nullopt});
@@ -109,10 +109,10 @@ std::string Unpacker::fresh_name() {
 
 Done Unpacker::begin_file(Entry entry) {
   auto part = std::make_unique<Part>();
-  part->fd = OwnedFd(openat(here(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
+  part->fd = Fd(openat(here(), ".", O_TMPFILE | O_WRONLY | O_CLOEXEC, 0600));
   if (!part->fd) {
     part->temporary = fresh_name();
-    part->fd = OwnedFd(openat(here(), part->temporary.c_str(),
+    part->fd = Fd(openat(here(), part->temporary.c_str(),
                               O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
     if (!part->fd) return wrong(entry.name, errno);
   }
@@ -189,7 +189,7 @@ Done Unpacker::enter_folder(Entry entry) {
   if (mkdirat(here(), entry.name.c_str(), 0700) != 0 && errno != EEXIST) {
     return wrong(entry.name, errno);
   }
-  OwnedFd inner(openat(here(), entry.name.c_str(), kFolderFlags | O_NOFOLLOW));
+  Fd inner(openat(here(), entry.name.c_str(), kFolderFlags | O_NOFOLLOW));
   if (!inner) {
     const bool other = errno == ENOTDIR || errno == ELOOP;
     return other ? failed_precondition("cannot write into " + entry.name + ": it is there and no "
@@ -220,7 +220,7 @@ Done Unpacker::take_entry(Kind kind, Entry entry) {
     entry.name = root_name_;
     if (root_name_.empty()) {
       if (kind != Kind::kFolder) return data_loss("a file without a name");
-      levels_.push_back({OwnedFd(openat(here(), ".", kFolderFlags)), std::nullopt});
+      levels_.push_back({Fd(openat(here(), ".", kFolderFlags)), std::nullopt});
       return done();
     }
   } else if (levels_.size() < 2) {

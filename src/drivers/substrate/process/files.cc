@@ -9,11 +9,6 @@
 
 namespace keiko::process {
 
-void Fd::reset(int fd) {
-  if (fd_ >= 0) close(fd_);
-  fd_ = fd;
-}
-
 Result<std::string> read_file(const std::string& path) {
   const Fd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (!fd) return errno_error("cannot read " + path, errno);
@@ -37,16 +32,6 @@ std::string read_tail(const std::string& path, int64_t count) {
   const ssize_t got = pread(fd.get(), out.data(), out.size(), from);
   out.resize(got > 0 ? static_cast<size_t>(got) : 0);
   return out;
-}
-
-bool write_all(int fd, std::string_view bytes) {
-  while (!bytes.empty()) {
-    const ssize_t put = write(fd, bytes.data(), bytes.size());
-    if (put < 0 && errno == EINTR) continue;
-    if (put < 0) return false;
-    bytes.remove_prefix(static_cast<size_t>(put));
-  }
-  return true;
 }
 
 bool write_control(const std::string& path, std::string_view text) {

@@ -1,45 +1,26 @@
-// Small file tools of the process substrate: whole files in, whole files out, descriptors that
-// close themselves. Free of heavy includes, since the shim must start fast. Thread-safe.
+// Small file tools of the process substrate: whole files in, whole files out. Free of heavy
+// includes, since the shim must start fast. Thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "base/digest.h"
 #include "base/fields.h"
 #include "base/result.h"
+#include "posix/fd.h"
 
 namespace keiko::process {
 
-/// An owned file descriptor.
-class Fd {
- public:
-  explicit Fd(int fd = -1) : fd_(fd) {}
-  Fd(Fd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
-  Fd& operator=(Fd&& other) noexcept {
-    if (this != &other) reset(std::exchange(other.fd_, -1));
-    return *this;
-  }
-  ~Fd() { reset(); }
-
-  int get() const { return fd_; }
-  explicit operator bool() const { return fd_ >= 0; }
-  void reset(int fd = -1);
-
- private:
-  int fd_;
-};
+using keiko::Fd;
+using keiko::write_all;
 
 /// RETURNS: the file's content; an Error naming the path. Works on /proc too.
 Result<std::string> read_file(const std::string& path);
 
 /// RETURNS: the last `count` bytes of a file, fewer if it is shorter, none if it cannot be read.
 std::string read_tail(const std::string& path, int64_t count);
-
-/// Writes all of `bytes`. RETURNS: false with errno set if it could not.
-bool write_all(int fd, std::string_view bytes);
 
 /// Writes to an existing kernel file, or makes the file. RETURNS: false with errno set.
 bool write_control(const std::string& path, std::string_view text);
