@@ -127,13 +127,7 @@ bool HealthWatch::is_open(const HealthSubject& subject, const std::string& cause
 }
 
 Done HealthWatch::clear(const HealthSubject& subject, const std::string& reason, Time now) {
-  const bool ill = std::any_of(
-      report_.subjects.begin(), report_.subjects.end(), [&](const SubjectHealth& one) {
-        const bool meant = subject.kind == HealthSubjectKind::kNode ||
-                           (one.subject.kind == subject.kind && one.subject.name == subject.name);
-        return meant && (one.quarantined || one.level != "healthy");
-      });
-  if (!ill) {
+  if (!is_anything_ill(report_, subject)) {
     return not_found(to_text(subject) + " has nothing to clear: nothing is wrong with it");
   }
   Observation one;
