@@ -87,6 +87,12 @@ Done AgentLoop::start_worker(const node::Spawn& effect,
     log_info("environment_overridden", "worker=" + to_text(launch.key) + " by_user=" +
                                            join(environment.overridden, ","));
   }
+  if (!environment.refused.empty()) {
+    log_warn("environment_refused", "worker=" + to_text(launch.key) + " names=" +
+                                        join(environment.refused, ",") +
+                                        " why=\"Keiko alone sets them\"");
+  }
+  TRY(node::check_devices_told(launch, environment.variables));
 
   WorkerProcess process;
   process.key = launch.key;
