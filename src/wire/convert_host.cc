@@ -62,11 +62,13 @@ Result<HostSpec> from_proto(const v1::Host& in) {
   HostSpec host;
   host.packages = in.packages();
   for (const v1::NumaNode& node : in.numa()) {
-    host.numa.push_back({node.index(), node.package(), node.cores(), Bytes{node.memory()}});
+    host.numa.push_back({node.index(), node.package(), node.cores(), Bytes{node.memory()},
+                         node.siblings()});
   }
   for (const v1::Nic& nic : in.nics()) host.nics.push_back(TRY(nic_from_proto(nic)));
   for (const v1::PciSlot& slot : in.slots()) host.slots.push_back({slot.path(), slot.numa_node()});
   return host;
 }
 
+    added.set_siblings(node.siblings);
 }  // namespace keiko
