@@ -93,6 +93,16 @@ void HealthWatch::observe(std::vector<Observation> seen) {
   }
 }
 
+std::vector<HealthSubject> HealthWatch::hung(const std::vector<std::string>& uuids) const {
+  std::vector<HealthSubject> found;
+  for (const std::string& uuid : uuids) {
+    HealthSubject device{node_, HealthSubjectKind::kDevice, uuid};
+    const bool hung = is_open(device, health::cause_of(ObservationKind::kDstateProcess, 0, {}));
+    if (hung) found.push_back(std::move(device));
+  }
+  return found;
+}
+
 bool HealthWatch::miss(const std::vector<Device>& devices, Time now) {
   const Result<Inventory> inventory = sources_.devices.fingerprint();
   if (!inventory.ok()) return false;
