@@ -1,9 +1,7 @@
-// posix_spawn, since the supervisor has gRPC's threads and must not fork by hand.
 #include "up_process.h"
 
 #include <fcntl.h>
 #include <signal.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -12,43 +10,26 @@
 #include <deque>
 #include <fstream>
 
-extern char** environ;
+#include "drivers/substrate/process/spawn_plan.h"
 
 namespace keiko::up {
-namespace {
-
-std::vector<char*> pointers(std::vector<std::string>& texts) {
-  std::vector<char*> out;
-  for (std::string& text : texts) out.push_back(text.data());
-  out.push_back(nullptr);
-  return out;
-}
-
-}  // namespace
 
 Result<process::ProcessIdentity> start_process(const std::vector<std::string>& argv,
                                                const std::vector<std::string>& extra,
                                                const std::string& log_path) {
-  std::vector<std::string> words = argv;
   std::vector<std::string> variables = extra;
   for (char** at = environ; *at != nullptr; ++at) variables.emplace_back(*at);
-  posix_spawn_file_actions_t files;
-  posix_spawn_file_actions_init(&files);
-  posix_spawn_file_actions_addopen(&files, 0, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_addopen(&files, 1, log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND,
-                                   0644);
-  posix_spawn_file_actions_adddup2(&files, 1, 2);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  sigset_t none;
-  sigemptyset(&none);
-  posix_spawnattr_setsigmask(&attributes, &none);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSID | POSIX_SPAWN_SETSIGMASK);
+  std::vector<char*> environment;
+  for (std::string& variable : variables) environment.push_back(variable.data());
+  environment.push_back(nullptr);
+  using process::SpawnPlan;
+  SpawnPlan plan(SpawnPlan::Group::kSession, SpawnPlan::Signals::kOpen);
+  posix_spawn_file_actions_addopen(plan.actions(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_addopen(plan.actions(), STDOUT_FILENO, log_path.c_str(),
+                                   O_WRONLY | O_CREAT | O_APPEND, 0644);
+  posix_spawn_file_actions_adddup2(plan.actions(), STDOUT_FILENO, STDERR_FILENO);
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, words[0].c_str(), &files, &attributes,
-                                pointers(words).data(), pointers(variables).data());
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&files);
+  const int error = plan.start(argv, environment.data(), pid);
   if (error != 0) return errno_error("start " + argv[0] + " with log " + log_path, error);
   // One that ended already is a zombie until reap_process(), so the pid is still its own.
   process::ProcessIdentity identity = process::identify(pid);

@@ -36,6 +36,7 @@ struct Given {
   bool no_checks = false;
   bool no_cgroups = false;
   bool no_device_guard = false;
+  bool no_near_cores = false;
   std::vector<std::string> shared_devices;
   int64_t worker_threads = ProcessSubstrateOptions{}.pids_limit;
   bool take_workers = false;  ///< on SIGTERM
@@ -139,6 +140,7 @@ Done complete(Given& given, const cli::Invocation& call) {
     given.checks.reset_program = (here / given.checks.reset_program).lexically_normal();
     given.agent.checks.can_reset = true;
   }
+  given.agent.bind_near_devices = !given.no_near_cores;
   TRY(check_given_files(given));
   given.take_workers = call.variable("KEIKO_STOP_WORKERS") == "1";
   given.agent.base_env = agent::base_environment();
@@ -210,6 +212,9 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
   options.flag("--no-cgroups", given->no_cgroups, "hold limits by other means");
   options.flag("--no-device-guard", given->no_device_guard,
                "let workers open every device node of the machine");
+  options.flag("--no-near-cores", given->no_near_cores,
+               "let workers with accelerators run on every core, not only on their fair share of "
+               "those beside them");
   options.texts("--allow-device", "FILE", given->shared_devices,
                 "a device node, or a folder of them, that every worker may open (RDMA's may)");
   options.integer("--worker-threads", "N", given->worker_threads,

@@ -50,6 +50,7 @@ class AgentFixture : public testing::Test {
                        return link;
                      }, &host_};
     parts.make_checks = make_checks_;
+    parts.usable_cores = usable_cores_;
     loop_ = MUST(AgentLoop::open(options_, parts));
   }
   void crash_agent() {
@@ -105,6 +106,7 @@ class AgentFixture : public testing::Test {
 
   std::string state_dir_;
   MakeChecks make_checks_;  ///< none: nothing is checked
+  std::function<std::vector<int32_t>()> usable_cores_;  ///< none: those of this process
   AgentOptions options_;
   FakeMachine machine_;
   FakeDevices devices_{fake_inventory(2)};

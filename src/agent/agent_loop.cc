@@ -11,6 +11,7 @@
 #include "base/log.h"
 #include "base/text.h"
 #include "base/utf8.h"
+#include "core/health/checks/hang_findings.h"
 
 namespace keiko::agent {
 namespace {
@@ -75,6 +76,7 @@ Result<std::unique_ptr<AgentLoop>> AgentLoop::open(AgentOptions options, AgentPa
       know_devices(parts.folder, boot_id(), TRY(parts.devices.fingerprint()));
   NodeSpec spec =
       TRY(describe_machine(options, parts.folder.instance(), std::move(known.inventory)));
+  spec.isolation = parts.substrate.isolation();
   add_host(parts.host, spec);
   std::unique_ptr<AgentLoop> loop(
       new AgentLoop(std::move(options), std::move(parts), std::move(spec)));
@@ -87,6 +89,7 @@ AgentLoop::AgentLoop(AgentOptions options, AgentParts parts, NodeSpec spec)
       parts_(std::move(parts)),
       brain_(std::move(spec), LeaseOptions{}),
       prng_(digest_of(parts_.folder.instance()).bits),
+      holders_(parts_.folder.path(), brain_.spec().devices),
       redial_(options_.redial_first) {}
 
 AgentLoop::~AgentLoop() {
@@ -121,7 +124,7 @@ Done AgentLoop::prepare(std::set<std::string> missing) {
       spec(), parts_.clock.now());
   if (parts_.make_checks) {
     checks_ = std::make_unique<CheckDesk>(
-        CheckParts{parts_.make_checks, *health_, parts_.folder.path(), [this] { inbox_->wake(); }},
+        CheckParts{parts_.make_checks, *health_, holders_, [this] { inbox_->wake(); }},
         options_.checks, spec(), parts_.clock.now());
   }
   if (parts_.make_ship_link) {
@@ -146,7 +149,7 @@ void AgentLoop::adopt() {
     known_[state.key] = state;
     if (!is_live(state)) continue;
     set_logs_live(state.key, true);
-    if (checks_) checks_->adopt(state.key);
+    holders_.adopt(state.key);
     const WorkerPaths paths = worker_paths(parts_.folder.path(), state.key);
     const Done listening = sockets_->listen(state.key, paths.socket);
     if (!listening.ok()) log_warn("worker_socket_failed", listening.error().text());
@@ -329,19 +332,31 @@ void AgentLoop::note_change(const ProcessState& state) {
     log_warn("worker_limited", "worker=" + to_text(state.key) + " " + quote_text(state.notes[i]));
   }
   known = state;
+  if (!state.hanging.empty()) feed(node::WorkerHangs{state.key, state.hanging});
   if (same) return;
-  if (!is_live(state)) {
-    // What it said last goes before its end, or a checkpoint made at the end would be lost.
-    sockets_->drain(state.key);
-    take_news();
-    set_logs_live(state.key, false);
-    const EndCause cause = state.end.cause;
-    const bool exited = cause == EndCause::kExited && state.end.exit_code != 0;
-    if (checks_) checks_->vacate(state.key, exited || cause == EndCause::kSignalled);
-    held_ends_[state.key] = parts_.clock.now() + options_.log_flush;
-    return;  // tell_ends() goes on
-  }
+  if (!is_live(state)) return note_end(state);
   feed(node::WorkerChanged{report_of(state)});
+}
+
+void AgentLoop::note_end(const ProcessState& state) {
+  // What it said last goes before its end, or a checkpoint made at the end would be lost.
+  sockets_->drain(state.key);
+  take_news();
+  set_logs_live(state.key, false);
+  const EndCause cause = state.end.cause;
+  const bool badly = cause == EndCause::kSignalled ||
+                     (cause == EndCause::kExited && state.end.exit_code != 0);
+  const std::vector<std::string> uuids = holders_.vacate(state.key);
+  if (checks_ && badly) checks_->suspect(uuids);
+  for (const HealthSubject& device : health_->hung(uuids)) {
+    if (checks_) static_cast<void>(checks_->test_now(device));
+    else health_->observe({health::hang_is_over(device, here())});
+  }
+  held_ends_[state.key] = parts_.clock.now() + options_.log_flush;  // tell_ends() goes on
+}
+
+health::ReadingPlace AgentLoop::here() const {
+  return {spec().name, spec().boot_id, parts_.clock.now()};
 }
 
 void AgentLoop::set_logs_live(const WorkerKey& key, bool live) {

@@ -52,6 +52,8 @@ struct AgentParts {
   WorkerDoor* door = nullptr;  ///< none: nobody is let into workers
   /// Nothing: workers start unchecked, and what waits for a re-test waits for an operator.
   MakeChecks make_checks = {};
+  /// The hardware threads that workers may be bound to; nothing: those of this process.
+  std::function<std::vector<int32_t>()> usable_cores = {};
 };
 
 class AgentLoop : private AgentListener {
@@ -105,6 +107,8 @@ class AgentLoop : private AgentListener {
   void look_at_workers();
   void look_at_health(bool at_once = false);
   void note_change(const ProcessState& state);
+  void note_end(const ProcessState& state);
+  health::ReadingPlace here() const;
   void set_logs_live(const WorkerKey& key, bool live);
   void tell_ends();
   void keep_link();
@@ -119,6 +123,7 @@ class AgentLoop : private AgentListener {
   void carry_out(const node::SignalWorker& effect);
   void carry_out(const node::NoticeWorker& effect);
   void carry_out(const node::ForgetProcess& effect);
+  void carry_out(const node::GiveUp& effect);
   void carry_out(const node::WakeAt& effect);
   void carry_out(const node::Note& effect);
   void carry_out(const node::Quit& effect);
@@ -149,6 +154,7 @@ class AgentLoop : private AgentListener {
   std::unique_ptr<HealthWatch> health_;
   std::mutex readings_mutex_;
   std::vector<Reading> readings_;               ///< the newest that the judge has not seen
+  DeviceHolders holders_;
   std::unique_ptr<CheckDesk> checks_;           ///< none: nothing is checked
   LinkStatus link_status_ = LinkStatus::kClosed;
   bool link_closing_ = false;

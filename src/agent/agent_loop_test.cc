@@ -296,6 +296,92 @@ TEST_F(AgentLoopTest, tells_readings_while_the_server_listens_and_forgets_them_e
   EXPECT_THAT(link_->readings, testing::ElementsAre(readings));
 }
 
+TEST_F(AgentLoopTest, says_what_holds_its_workers) {
+  join();
+  ASSERT_TRUE(link_->hellos.back().node.isolation.has_value());
+  EXPECT_EQ(*link_->hellos.back().node.isolation, substrate_->isolation());
+}
+
+TEST_F(AgentLoopTest, gives_a_device_back_when_the_worker_that_hung_on_it_is_gone) {
+  join();
+  WorkerLaunch launch = launch_of({"sleep"});
+  launch.devices = {fake_inventory(2).devices[0]};
+  say(StartWorker{launch});
+  advance();
+  machine_.hang(kKey);
+  say(StopWorker{kKey, {}, "cancelled"});
+  for (int i = 0; i < 20 && last_report().status != WorkerStatus::kEnded; ++i) beat();
+  ASSERT_FALSE(link_->health.back().subjects.empty());
+  EXPECT_TRUE(link_->health.back().subjects[0].quarantined);
+  machine_.unhang(kKey);
+  advance();
+  beat();
+  EXPECT_FALSE(link_->health.back().subjects.at(0).quarantined) << "nobody tests it here";
+}
+
+/// A machine with two sockets of two cores and an accelerator on each.
+class TwoSocketsTest : public AgentFixture {
+ protected:
+  void SetUp() override {
+    AgentFixture::SetUp();
+    crash_agent();
+    HostSpec host = fake_host();
+    host.numa = {{0, 0, "0-1", gibibytes(16)}, {1, 1, "2-3", gibibytes(16)}};
+    host_.set_spec(host);
+    Inventory inventory = fake_inventory(4);
+    for (Device& device : inventory.devices) {
+      device.vendor = "nvidia";
+      device.numa_node = device.index / 2;
+    }
+    devices_.set_inventory(inventory);
+    usable_cores_ = [] { return std::vector<int32_t>{0, 1, 2, 3}; };
+    start_agent();
+    join();
+  }
+  std::vector<int32_t> cores_of(int32_t rank) {
+    for (const ProcessState& state : substrate_->poll()) {
+      if (state.key.rank == rank) return state.cpus;
+    }
+    return {-1};
+  }
+  void start_rank(int32_t rank, int64_t cpu_milli = 0) {
+    WorkerLaunch launch = launch_of({"sleep"});
+    launch.key.rank = rank;
+    launch.master_port = 20'000;
+    launch.cpu_milli = cpu_milli;
+    launch.devices = {loop_->spec().devices[static_cast<size_t>(rank)]};
+    say(StartWorker{launch});
+  }
+};
+
+TEST_F(TwoSocketsTest, binds_workers_to_cores_beside_their_devices_without_overlap) {
+  for (int32_t rank = 0; rank < 4; ++rank) start_rank(rank);
+  for (int32_t rank = 0; rank < 4; ++rank) {
+    EXPECT_EQ(cores_of(rank), std::vector<int32_t>{rank}) << "of rank " << rank;
+  }
+}
+
+TEST_F(TwoSocketsTest, knows_after_a_restart_which_cores_are_taken) {
+  start_rank(1, 1000);
+  EXPECT_EQ(cores_of(1), std::vector<int32_t>{1});
+  crash_agent();
+  start_agent();
+  join();
+  start_rank(0, 2000);
+  EXPECT_EQ(cores_of(0), (std::vector<int32_t>{0, 1})) << "it asks for both, and meets rank 1";
+  start_rank(2, 1000);
+  EXPECT_EQ(cores_of(2), std::vector<int32_t>{2});
+}
+
+TEST_F(TwoSocketsTest, binds_nothing_where_it_is_told_not_to) {
+  crash_agent();
+  options_.bind_near_devices = false;
+  start_agent();
+  join();
+  start_rank(0);
+  EXPECT_THAT(cores_of(0), IsEmpty());
+}
+
 TEST_F(AgentLoopTest, keeps_other_agents_out_of_its_folder) {
   const auto second = StateFolder::open(state_dir_);
   ASSERT_FALSE(second.ok());

@@ -6,7 +6,9 @@
 #include "agent/agent_loop.h"
 #include "agent/machine.h"
 #include "base/log.h"
+#include "core/health/checks/hang_findings.h"
 #include "core/node/environment.h"
+#include "core/node/near_cores.h"
 
 namespace keiko::agent {
 namespace {
@@ -16,10 +18,11 @@ void warn_unless(const Done& outcome, const char* event, const WorkerKey& key) {
                                          quote_text(outcome.error().text()));
 }
 
-/// Full disk, no free port, folder that is not ours: another node may do better.
+/// Full disk, no free port, folder that is not ours, a driver that says nonsense: another node may
+/// do better.
 bool is_nodes_fault(const Error& error) {
   return error.code == Code::kResourceExhausted || error.code == Code::kPermissionDenied ||
-         error.code == Code::kDataLoss;
+         error.code == Code::kDataLoss || error.code == Code::kInternal;
 }
 
 }  // namespace
@@ -87,6 +90,12 @@ Done AgentLoop::start_worker(const node::Spawn& effect,
     log_info("environment_overridden", "worker=" + to_text(launch.key) + " by_user=" +
                                            join(environment.overridden, ","));
   }
+  if (!environment.refused.empty()) {
+    log_warn("environment_refused", "worker=" + to_text(launch.key) + " names=" +
+                                        join(environment.refused, ",") +
+                                        " why=\"Keiko alone sets them\"");
+  }
+  TRY(node::check_devices_told(launch, environment.variables));
 
   WorkerProcess process;
   process.key = launch.key;
@@ -111,21 +120,30 @@ Done AgentLoop::start_worker(const node::Spawn& effect,
     sockets_->forget(launch.key);
     return started;
   }
-  known_[launch.key].key = launch.key;
-  std::vector<std::string> uuids;
-  for (const Device& device : launch.devices) uuids.push_back(device.uuid);
-  if (checks_) checks_->occupy(launch.key, std::move(uuids));
+  ProcessState& known = known_[launch.key];
+  known.key = launch.key;
+  known.cpus = process.cpus;
+  holders_.occupy(launch.key, launch.devices);
   return done();
 }
 
+/// RETURNS: empty for any.
 std::vector<int32_t> AgentLoop::cores_for(const WorkerLaunch& launch) const {
-  if (!options_.pin_cpu_slots) return {};
   std::vector<int32_t> slots;
   for (const Device& device : launch.devices) {
-    if (device.kind != "cpu") return {};
-    slots.push_back(device.index);
+    if (device.vendor == "cpu") slots.push_back(device.index);
   }
-  return cores_of_slots(usable_cores(), slots, static_cast<int32_t>(spec().devices.size()));
+  const std::vector<int32_t> usable = parts_.usable_cores ? parts_.usable_cores() : usable_cores();
+  if (!slots.empty()) {
+    if (!options_.pin_cpu_slots || slots.size() != launch.devices.size()) return {};
+    return cores_of_slots(usable, slots, static_cast<int32_t>(spec().devices.size()));
+  }
+  if (!options_.bind_near_devices) return {};
+  std::set<int32_t> taken;
+  for (const auto& [key, state] : known_) {
+    if (state.status != WorkerStatus::kEnded) taken.insert(state.cpus.begin(), state.cpus.end());
+  }
+  return node::near_cores(spec(), usable, launch, taken);
 }
 
 void AgentLoop::carry_out(const node::SignalWorker& effect) {
@@ -150,11 +168,11 @@ void AgentLoop::carry_out(const node::NoticeWorker& effect) {
 }
 
 void AgentLoop::carry_out(const node::ForgetProcess& effect) {
-  if (checks_) {
-    checks_->drop(effect.key);
-    checks_->vacate(effect.key, false);
-  }
   const Done forgotten = parts_.substrate.forget(effect.key);
+  // A worker that was given up and is still there: its real end is told once more, and forgotten.
+  if (!forgotten.ok() && forgotten.error().code == Code::kFailedPrecondition) return;
+  if (checks_) checks_->drop(effect.key);
+  holders_.vacate(effect.key);
   // A worker that could not be started is not known there.
   if (!forgotten.ok() && forgotten.error().code != Code::kNotFound) {
     warn_unless(forgotten, "forget_failed", effect.key);
@@ -162,6 +180,16 @@ void AgentLoop::carry_out(const node::ForgetProcess& effect) {
   sockets_->forget(effect.key);
   logs_->set_live(effect.key, false);
   known_.erase(effect.key);
+}
+
+/// The server learns that the devices are not to be had before it learns that the worker has ended.
+void AgentLoop::carry_out(const node::GiveUp& effect) {
+  log_error("worker_given_up", "worker=" + to_text(effect.key) + " why=" + quote_text(effect.why));
+  health_->observe(health::observations_of(
+      health::HangingProcess{effect.pid, holders_.of(effect.key),
+                             effect.why + "; it belongs to worker " + to_text(effect.key)},
+      here()));
+  look_at_health(true);
 }
 
 void AgentLoop::carry_out(const node::WakeAt& effect) { wake_at_ = effect.at; }

@@ -33,6 +33,9 @@ struct AgentOptions {
   /// Ties a worker with cpu slots to those slots' cores. Off by default: on a laptop other programs
   /// want the cores too, and several agents on one machine would choose the same ones.
   bool pin_cpu_slots = false;
+  /// Ties a worker with accelerators to cores of their NUMA nodes: its fair share of them, or as
+  /// many as it asks for if that is more. It does nothing on machines with one NUMA node.
+  bool bind_near_devices = true;
   /// Pause before the server is dialled again; doubles up to the second.
   Duration redial_first = milliseconds(100);
   Duration redial_most = seconds(2);

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/id.h"
+
 namespace keiko {
 
 size_t scan_number(std::string_view text, double& number) {
@@ -56,6 +58,23 @@ std::string_view trim(std::string_view text) {
   const size_t first = text.find_first_not_of(blank);
   if (first == std::string_view::npos) return {};
   return text.substr(first, text.find_last_not_of(blank) - first + 1);
+}
+
+std::vector<int32_t> parse_number_list(std::string_view text) {
+  // More than any machine has of anything that the kernel lists.
+  constexpr uint64_t kMostListed = 65'536;
+  std::vector<int32_t> numbers;
+  if (trim(text).empty()) return numbers;
+  for (const std::string& piece : split(trim(text), ',')) {
+    const std::vector<std::string> ends = split(piece, '-');
+    uint64_t first = 0;
+    uint64_t last = 0;
+    const bool whole = ends.size() <= 2 && parse_digits(ends.front(), first) &&
+                       parse_digits(ends.back(), last);
+    if (!whole || last < first || last >= kMostListed) return {};
+    for (uint64_t n = first; n <= last; ++n) numbers.push_back(static_cast<int32_t>(n));
+  }
+  return numbers;
 }
 
 size_t edit_distance(std::string_view a, std::string_view b) {

@@ -2,6 +2,7 @@
 // nearest word for "did you mean". Pure functions.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,10 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& pieces, std::string_view separator);
 
 std::string_view trim(std::string_view text);
+
+/// RETURNS: the numbers of a list as the kernel writes them, "0-3,8"; empty if any part of it is no
+/// such list.
+std::vector<int32_t> parse_number_list(std::string_view text);
 
 /// RETURNS: the number of single-character edits between two words (Levenshtein 1966).
 size_t edit_distance(std::string_view a, std::string_view b);

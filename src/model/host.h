@@ -16,12 +16,16 @@ struct NumaNode {
   int32_t package = -1;  ///< the socket it is part of; -1: none, several or unknown
   std::string cores;     ///< "0-15,32-47", hardware threads; empty: memory alone
   Bytes memory;
+  /// The same threads by their core, "0-15 32-47": the first core is 0 and 32. A core with fewer
+  /// threads stands behind those with more. Empty: a thread is a core, or nobody knows.
+  std::string siblings = {};
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "index", s.index);
     v(2, "package", s.package);
     v(3, "cores", s.cores);
     v(4, "memory", s.memory);
+    v(5, "siblings", s.siblings);
   }
   friend bool operator==(const NumaNode&, const NumaNode&) = default;
 };

@@ -9,6 +9,7 @@
 #include "base/fields.h"
 #include "model/device.h"
 #include "model/host.h"
+#include "model/isolation.h"
 
 namespace keiko {
 
@@ -36,6 +37,7 @@ struct NodeSpec {
   std::map<std::string, std::string> labels;  ///< "zone", "rack" and the operator's own
   std::string version;      ///< of the agent
   std::optional<HostSpec> host;  ///< absent: the agent cannot tell, or is older than the field
+  std::optional<Isolation> isolation;  ///< absent: likewise
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "name", s.name);
@@ -49,6 +51,7 @@ struct NodeSpec {
     v(9, "labels", s.labels);
     v(10, "version", s.version);
     v(11, "host", s.host);
+    v(12, "isolation", s.isolation);
   }
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };

@@ -58,6 +58,10 @@ struct HealthReport {
 
   friend bool operator==(const HealthReport&, const HealthReport&) = default;
 };
+/// RETURNS: whether an operator who means `subject`, or all of the node, would find something to
+/// clear. `subject.node` does not matter.
+bool is_anything_ill(const HealthReport& report, const HealthSubject& subject);
+
 /// Incidents in a report at most; the node itself keeps more.
 inline constexpr size_t kMaxReportedIncidents = 64;
 

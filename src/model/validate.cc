@@ -1,4 +1,6 @@
 // validate() of every noun: one sentence per rule, naming the field and its bounds.
+#include <algorithm>
+#include <iterator>
 #include <set>
 
 #include "base/text.h"
@@ -6,9 +8,25 @@
 #include "model/job.h"
 #include "model/messages.h"
 #include "model/node.h"
+#include "model/validate.h"
 
 namespace keiko {
 namespace {
+
+constexpr const char* kOfDevices[] = {
+    "CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES",
+    "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES",
+    "GPU_DEVICE_ORDINAL",  // of AMD's OpenCL, which HIP obeys as well
+    "ZE_AFFINITY_MASK", "ZE_FLAT_DEVICE_HIERARCHY", "ZE_ENABLE_PCI_ID_DEVICE_ORDER",
+    "ONEAPI_DEVICE_SELECTOR",
+    "HABANA_VISIBLE_DEVICES", "HABANA_VISIBLE_MODULES",
+    "TPU_VISIBLE_CHIPS", "TPU_VISIBLE_DEVICES", "TPU_CHIPS_PER_PROCESS_BOUNDS",
+    "TPU_CHIPS_PER_HOST_BOUNDS", "TPU_PROCESS_BOUNDS", "TPU_HOST_BOUNDS",
+    "KEIKO_VISIBLE_DEVICES", "KEIKO_DEVICES"};
+
+constexpr const char* kOfPlace[] = {
+    "RANK",       "LOCAL_RANK",       "GROUP_RANK",  "ROLE_RANK",
+    "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
 
 Error bad_field(const std::string& field, const std::string& message) {
   return invalid_argument(field + ": " + message, field);
@@ -58,15 +76,19 @@ Done check_environment(const std::map<std::string, std::string>& env) {
   return done();
 }
 
-/// What tells the workers of a gang apart. One value for all of them would make them wait for each
-/// other for ever.
-Done check_identities(const JobSpec& spec) {
-  if (spec.workers < 2) return done();
-  for (const char* const name :
-       {"RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"}) {
-    if (!spec.env.contains(name)) continue;
-    return bad_field("env", std::string(name) + " is set by Keiko, differently for each worker of "
-                                                "a gang; leave it out");
+/// With devices that are not its own a worker would disturb another job; with a place that is not
+/// its own a gang would wait for itself for ever.
+Done check_reserved(const std::map<std::string, std::string>& env) {
+  for (const auto& [name, value] : env) {
+    switch (reserved(name)) {
+      case Reserved::kNo: break;
+      case Reserved::kDevices:
+        return bad_field("env", name + " is set by Keiko to the devices that each worker is given; "
+                                       "leave it out, and say how many with 'devices'");
+      case Reserved::kPlace:
+        return bad_field("env", name + " is set by Keiko for each worker; leave it out, and say "
+                                       "how many there are with 'workers'");
+    }
   }
   return done();
 }
@@ -84,6 +106,14 @@ Done is_absolute(const char* field, const std::string& path) {
 }
 
 }  // namespace
+
+Reserved reserved(std::string_view variable) {
+  const auto is_in = [&](const auto& names) {
+    return std::find(std::begin(names), std::end(names), variable) != std::end(names);
+  };
+  if (is_in(kOfDevices)) return Reserved::kDevices;
+  return is_in(kOfPlace) ? Reserved::kPlace : Reserved::kNo;
+}
 
 bool is_label(const std::string& text) {
   if (text.empty() || text.size() > 63 || text.front() == '-' || text.back() == '-') return false;
@@ -107,7 +137,7 @@ Done validate(const JobSpec& spec) {
   }
   for (const std::string& word : spec.command) TRY(is_text("command", word));
   TRY(check_environment(spec.env));
-  TRY(check_identities(spec));
+  TRY(check_reserved(spec.env));
   TRY(is_absolute("workdir", spec.workdir));
   TRY(is_absolute("checkpoint_dir", spec.checkpoint_dir));
   TRY(in_range("priority", spec.priority, -1000, 1000));

@@ -82,19 +82,27 @@ TEST(JobSpecRules, say_of_the_part_that_is_too_large_that_it_is) {
 }
 
 // With the same RANK for all, the workers of a gang would wait for each other until the time limit.
-TEST(JobSpecRules, keep_what_tells_the_workers_of_a_gang_apart) {
-  for (const char* name :
-       {"RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "WORLD_SIZE", "LOCAL_WORLD_SIZE"}) {
+TEST(JobSpecRules, keep_what_tells_workers_apart_and_where_they_meet) {
+  for (const char* name : {"RANK", "LOCAL_RANK", "GROUP_RANK", "ROLE_RANK", "WORLD_SIZE",
+                           "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) {
     JobSpec spec = good_job();
     spec.env[name] = "0";
-    EXPECT_TRUE(validate(spec).ok()) << "one worker may be told what it likes";
-    spec.workers = 2;
-    EXPECT_BAD(spec, "env", std::string(name) + " is set by Keiko");
+    EXPECT_BAD(spec, "env", std::string(name) + " is set by Keiko for each worker");
   }
   JobSpec spec = good_job();
-  spec.workers = 2;
   spec.env["MY_RANK"] = "0";
   EXPECT_TRUE(validate(spec).ok());
+}
+
+// Complaints 17 and 19: every rank on GPU 0; two jobs on one device.
+TEST(JobSpecRules, keep_which_devices_a_worker_sees) {
+  for (const char* name : {"CUDA_VISIBLE_DEVICES", "CUDA_DEVICE_ORDER", "NVIDIA_VISIBLE_DEVICES",
+                           "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ZE_AFFINITY_MASK",
+                           "HABANA_VISIBLE_DEVICES", "TPU_VISIBLE_CHIPS"}) {
+    JobSpec spec = good_job();
+    spec.env[name] = "0";
+    EXPECT_BAD(spec, "env", std::string(name) + " is set by Keiko to the devices");
+  }
 }
 
 TEST(JobSpecRules, want_devices_where_their_kind_matters) {

@@ -10,6 +10,7 @@
 #include <memory>
 #include <set>
 
+#include "model/validate.h"
 #include "ports/devices.h"
 
 namespace keiko {
@@ -58,6 +59,12 @@ TEST_P(DevicesConformance, finds_the_same_after_a_restart) {
   const Inventory again = MUST(GetParam()()->fingerprint());
   EXPECT_EQ(again.devices, inventory_.devices);
   EXPECT_EQ(again.links, inventory_.links);
+}
+
+TEST_P(DevicesConformance, makes_devices_visible_by_variables_that_no_job_may_set) {
+  for (const auto& [name, value] : MUST(devices_->visibility(uuids_))) {
+    EXPECT_EQ(reserved(name), Reserved::kDevices) << name << "=" << value;
+  }
 }
 
 TEST_P(DevicesConformance, makes_devices_visible_in_index_order_however_asked) {

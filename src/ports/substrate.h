@@ -13,6 +13,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "model/isolation.h"
 #include "model/worker.h"
 
 namespace keiko {
@@ -39,6 +40,10 @@ struct ProcessState {
   int32_t master_port = 0;  ///< the reservation it holds
   WorkerEnd end;            ///< when kEnded
   std::vector<std::string> notes;  ///< what was asked for and could not be held, a sentence each
+  std::vector<int32_t> cpus = {};  ///< the affinity that was asked for
+  /// Processes of it that wait in the kernel (state D), where SIGKILL does not reach them; looked
+  /// for once it was sent.
+  std::vector<int64_t> hanging = {};
 };
 
 class Substrate {
@@ -76,6 +81,9 @@ class Substrate {
   /// RETURNS: how long the lease that was last held still runs, by this machine's clock, negative
   /// once it has ended; nothing if there was none since the machine booted.
   virtual std::optional<Duration> lease_left() = 0;
+
+  /// RETURNS: what this machine lets it hold workers to, as found when it was opened.
+  virtual Isolation isolation() const = 0;
 
   /// RETURNS: a descriptor that is readable when poll() may have news, for an event loop to wait on
   /// and never to read; -1 if there is none and the caller has to poll by time.

@@ -36,6 +36,10 @@ class SubstrateHarness {
   virtual std::vector<std::string> argv(SubstrateProgram program) = 0;
   virtual std::string output(const WorkerKey& key) = 0;
   virtual void kill_keeper(const WorkerKey& key) = 0;  ///< what holds the worker's end dies
+  /// From now on the program waits in the kernel, where no signal reaches it, until unhang().
+  /// RETURNS: why that cannot be had here; empty if it is so.
+  virtual std::string hang(const WorkerKey& key) = 0;
+  virtual void unhang(const WorkerKey& key) = 0;
 };
 using SubstrateHarnessFactory = std::unique_ptr<SubstrateHarness> (*)();
 
@@ -287,6 +291,53 @@ TEST_P(SubstrateConformance, frees_a_reservation_that_nobody_took_over_by_forget
   ASSERT_TRUE(substrate().reserve_port(key()).ok());
   EXPECT_TRUE(substrate().forget(key()).ok());
   EXPECT_EQ(substrate().forget(key()).error().code, Code::kNotFound);
+}
+
+TEST_P(SubstrateConformance, tells_which_process_hangs_once_it_was_killed) {
+  ASSERT_TRUE(start(SubstrateProgram::kSleep).ok());
+  ASSERT_TRUE(becomes(WorkerStatus::kRunning));
+  if (const std::string why = harness_->hang(key()); !why.empty()) GTEST_SKIP() << why;
+  for (int i = 0; i < 3; ++i) harness_->let_time_pass();
+  EXPECT_TRUE(state().hanging.empty()) << "nobody wants to kill it";
+  const std::vector<int64_t> itself{state().pid};
+  for (int opened = 0; opened < 2; ++opened) {
+    ASSERT_TRUE(substrate().signal(key(), SIGKILL).ok());
+    EXPECT_TRUE(eventually([&] { return state().hanging == itself; }));
+    EXPECT_EQ(state().status, WorkerStatus::kRunning);
+    EXPECT_EQ(substrate().forget(key()).error().code, Code::kFailedPrecondition);
+    harness_->crash();
+    harness_->reopen();
+    EXPECT_EQ(state().status, WorkerStatus::kRunning) << "an agent after this one finds it";
+  }
+  harness_->unhang(key());
+  ASSERT_TRUE(becomes(WorkerStatus::kEnded));
+  EXPECT_TRUE(state().hanging.empty());
+  EXPECT_EQ(state().end.signal, SIGKILL);
+  EXPECT_TRUE(substrate().forget(key()).ok());
+}
+
+TEST_P(SubstrateConformance, shows_the_affinity_that_was_asked_for_also_after_a_crash) {
+  WorkerProcess process;
+  process.key = key();
+  process.argv = harness_->argv(SubstrateProgram::kSleep);
+  process.env = {{"PATH", "/usr/bin:/bin"}};
+  process.workdir = "/";
+  process.cpus = {0};
+  ASSERT_TRUE(substrate().start(process).ok());
+  EXPECT_EQ(state().cpus, std::vector<int32_t>{0});
+  harness_->crash();
+  harness_->reopen();
+  EXPECT_EQ(state().cpus, std::vector<int32_t>{0});
+}
+
+TEST_P(SubstrateConformance, says_what_holds_its_workers_or_why_nothing_does) {
+  const Isolation isolation = substrate().isolation();
+  EXPECT_FALSE(isolation.cgroups.empty());
+  EXPECT_FALSE(isolation.guards.empty());
+  for (const Guard& guard : isolation.guards) {
+    EXPECT_FALSE(guard.name.empty());
+    EXPECT_TRUE(!guard.by.empty() || !guard.why_not.empty()) << guard.name;
+  }
 }
 
 }  // namespace keiko

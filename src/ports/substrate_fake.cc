@@ -50,6 +50,7 @@ void FakeMachine::step(Worker& worker) {
     outputs_[worker.state.key] += worker.program.output;
     return;
   }
+  if (worker.hangs) return;
   ++worker.steps_done;
   if (worker.signal != 0) return end(worker, EndCause::kSignalled, 0, worker.signal);
   if (worker.program.steps < 0 || worker.steps_done < worker.program.steps) return;
@@ -67,6 +68,19 @@ void FakeMachine::vanish(const WorkerKey& key) {
   end(it->second, EndCause::kVanished, 0, 0);
 }
 
+void FakeMachine::hang(const WorkerKey& key) {
+  const auto it = workers_.find(key);
+  CHECK(it != workers_.end());
+  it->second.hangs = true;
+}
+
+void FakeMachine::unhang(const WorkerKey& key) {
+  const auto it = workers_.find(key);
+  CHECK(it != workers_.end());
+  it->second.hangs = false;
+  it->second.state.hanging.clear();
+}
+
 std::string FakeMachine::output(const WorkerKey& key) const {
   const auto it = outputs_.find(key);
   return it == outputs_.end() ? std::string() : it->second;
@@ -80,6 +94,7 @@ Done FakeSubstrate::start(const WorkerProcess& process) {
   FakeMachine::Worker worker;
   worker.state.key = process.key;
   worker.state.master_port = process.master_port;
+  worker.state.cpus = process.cpus;
   worker.program = machine_.program_of(process, worker.exists);
   worker.argv0 = process.argv[0];
   machine_.workers_.emplace(process.key, std::move(worker));
@@ -94,6 +109,7 @@ Done FakeSubstrate::signal(const WorkerKey& key, int signal) {
   FakeMachine::Worker& worker = it->second;
   const bool ends = signal == SIGKILL || (signal == SIGTERM && !worker.program.ignores_term);
   if (ends && worker.signal != SIGKILL) worker.signal = signal;
+  if (worker.hangs && signal == SIGKILL) worker.state.hanging = {worker.state.pid};
   return done();
 }
 

@@ -36,6 +36,11 @@ class FakeMachine {
   /// A running worker is gone without a trace, as after kill -9 of its shim or a reboot.
   void vanish(const WorkerKey& key);
 
+  /// From now on SIGKILL does not end the worker: a process of it waits in the kernel ...
+  void hang(const WorkerKey& key);
+  /// ... until now. It obeys at its next step.
+  void unhang(const WorkerKey& key);
+
   /// RETURNS: what the worker printed; kept after it is forgotten.
   std::string output(const WorkerKey& key) const;
 
@@ -45,6 +50,7 @@ class FakeMachine {
     ProcessState state;
     FakeProgram program;
     bool exists = true;      ///< false: cannot be executed
+    bool hangs = false;
     int32_t signal = 0;      ///< what will end it at its next step
     int32_t steps_done = 0;
     std::string argv0;
@@ -73,6 +79,7 @@ class FakeSubstrate : public Substrate {
   /// Kept; time does not pass here, so nothing is ever killed by it.
   Done hold_lease(Duration ends_in, Duration kill_in) override;
   std::optional<Duration> lease_left() override;
+  Isolation isolation() const override { return {"none", {{"memory", {}, "it is a fake"}}}; }
 
  private:
   FakeMachine& machine_;

@@ -32,6 +32,11 @@ class FakeSubstrateHarness : public SubstrateHarness {
   }
   std::string output(const WorkerKey& key) override { return machine_.output(key); }
   void kill_keeper(const WorkerKey& key) override { machine_.vanish(key); }
+  std::string hang(const WorkerKey& key) override {
+    machine_.hang(key);
+    return {};
+  }
+  void unhang(const WorkerKey& key) override { machine_.unhang(key); }
 
  private:
   FakeMachine machine_;

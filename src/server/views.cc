@@ -152,6 +152,7 @@ v1::Node view_of(const View& view, const NodeState& node, Detail detail,
   out.set_memory_taken(node.memory_taken.count);
   out.set_worker_count(node.worker_count);
   out.set_boot_id(node.spec.boot_id);
+  if (node.spec.isolation) *out.mutable_isolation() = to_proto(*node.spec.isolation);
   if (sight != nullptr) {
     for (const SubjectHealth& health : sight->health.subjects) *out.add_health() = to_proto(health);
   }

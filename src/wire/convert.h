@@ -62,6 +62,9 @@ Device from_proto(const v1::Device& in);
 v1::Link to_proto(const Link& link);
 Result<Link> from_proto(const v1::Link& in);
 
+v1::Isolation to_proto(const Isolation& isolation);
+Isolation from_proto(const v1::Isolation& in);
+
 v1::Host to_proto(const HostSpec& host);
 Result<HostSpec> from_proto(const v1::Host& in);
 

@@ -39,6 +39,27 @@ Result<Nic> nic_from_proto(const v1::Nic& in) {
 
 }  // namespace
 
+v1::Isolation to_proto(const Isolation& isolation) {
+  v1::Isolation out;
+  out.set_cgroups(isolation.cgroups);
+  for (const Guard& guard : isolation.guards) {
+    v1::Guard& added = *out.add_guards();
+    added.set_name(guard.name);
+    added.set_by(guard.by);
+    added.set_why_not(guard.why_not);
+  }
+  return out;
+}
+
+Isolation from_proto(const v1::Isolation& in) {
+  Isolation isolation;
+  isolation.cgroups = in.cgroups();
+  for (const v1::Guard& guard : in.guards()) {
+    isolation.guards.push_back({guard.name(), guard.by(), guard.why_not()});
+  }
+  return isolation;
+}
+
 v1::Host to_proto(const HostSpec& host) {
   v1::Host out;
   out.set_packages(host.packages);
@@ -48,6 +69,7 @@ v1::Host to_proto(const HostSpec& host) {
     added.set_package(node.package);
     added.set_cores(node.cores);
     added.set_memory(node.memory.count);
+    added.set_siblings(node.siblings);
   }
   for (const Nic& nic : host.nics) *out.add_nics() = nic_to_proto(nic);
   for (const PciSlot& slot : host.slots) {
@@ -62,7 +84,8 @@ Result<HostSpec> from_proto(const v1::Host& in) {
   HostSpec host;
   host.packages = in.packages();
   for (const v1::NumaNode& node : in.numa()) {
-    host.numa.push_back({node.index(), node.package(), node.cores(), Bytes{node.memory()}});
+    host.numa.push_back({node.index(), node.package(), node.cores(), Bytes{node.memory()},
+                         node.siblings()});
   }
   for (const v1::Nic& nic : in.nics()) host.nics.push_back(TRY(nic_from_proto(nic)));
   for (const v1::PciSlot& slot : in.slots()) host.slots.push_back({slot.path(), slot.numa_node()});

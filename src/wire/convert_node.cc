@@ -75,6 +75,7 @@ v1::NodeSpec to_proto(const NodeSpec& spec) {
   out.mutable_labels()->insert(spec.labels.begin(), spec.labels.end());
   out.set_version(spec.version);
   if (spec.host) *out.mutable_host() = to_proto(*spec.host);
+  if (spec.isolation) *out.mutable_isolation() = to_proto(*spec.isolation);
   return out;
 }
 
@@ -91,6 +92,7 @@ Result<NodeSpec> from_proto(const v1::NodeSpec& in) {
   spec.labels.insert(in.labels().begin(), in.labels().end());
   spec.version = in.version();
   if (in.has_host()) spec.host = TRY(from_proto(in.host()));
+  if (in.has_isolation()) spec.isolation = from_proto(in.isolation());
   return spec;
 }
 

@@ -280,12 +280,10 @@ def h100_ib():
     return machine
 
 
-def gaudi_8():
-    machine = Machine("8 Gaudi 2 behind the kernel's accel class, two NUMA nodes")
-    machine.cpus(nodes=2, cores=16, threads=2, gib=1024)
-    modules = (5, 4, 7, 6, 2, 3, 0, 1)
-    for index, bus in enumerate((0x10, 0x18, 0x30, 0x38, 0x90, 0x98, 0xb0, 0xb8)):
-        numa = index // 4
+def gaudis(machine, buses, modules):
+    """Half of them on the first NUMA node, half on the second."""
+    for index, bus in enumerate(buses):
+        numa = index * 2 // len(buses)
         root, port = f"pci0000:{bus:02x}", f"0000:{bus:02x}:02.0"
         machine.pci(root, port, ids="8086:352a", numa=numa, gen=4)
         folder = machine.pci(root, port, f"0000:{bus + 1:02x}:00.0", ids="1da3:1020",
@@ -302,6 +300,19 @@ def gaudi_8():
                       power1_input=100000000)
         machine.dev(f"accel/accel{index}")
         machine.dev(f"accel/accel_controlD{index}")
+
+
+def gaudi_8():
+    machine = Machine("8 Gaudi 2 behind the kernel's accel class, two NUMA nodes")
+    machine.cpus(nodes=2, cores=16, threads=2, gib=1024)
+    gaudis(machine, (0x10, 0x18, 0x30, 0x38, 0x90, 0x98, 0xb0, 0xb8), (5, 4, 7, 6, 2, 3, 0, 1))
+    return machine
+
+
+def gaudi_2():
+    machine = Machine("2 Gaudi 2 on two sockets of one core each: the least that has near cores")
+    machine.cpus(nodes=2, cores=1, threads=1, gib=64)
+    gaudis(machine, (0x10, 0x90), (0, 1))
     return machine
 
 
@@ -397,7 +408,7 @@ def main():
     """With --check, exits with 1 if a file differs from what would be written."""
     check = sys.argv[1:] == ["--check"]
     stale = []
-    for make in (mi300x_8, h100_ib, gaudi_8, intel_2, tpu_v5e_4, tpu_v4_4, laptop):
+    for make in (mi300x_8, h100_ib, gaudi_8, gaudi_2, intel_2, tpu_v5e_4, tpu_v4_4, laptop):
         name, text = make().write(make.__name__)
         path = HERE / name
         if not path.exists() or path.read_text() != text:

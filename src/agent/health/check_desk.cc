@@ -1,12 +1,10 @@
 #include "agent/health/check_desk.h"
 
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
 #include "base/log.h"
 #include "base/text.h"
-#include "ports/substrate.h"
 
 namespace keiko::agent {
 namespace {
@@ -17,11 +15,6 @@ std::vector<health::HealthDevice> devices_of(const NodeSpec& spec) {
     devices.push_back({device.uuid, device.pci_address, device.parent_uuid, -1});
   }
   return devices;
-}
-
-/// In the worker's folder, which goes with the worker.
-std::string devices_file(const std::string& state_dir, const WorkerKey& key) {
-  return worker_paths(state_dir, key).folder + "/devices";
 }
 
 std::string failed_text(const CheckOutcome& outcome) {
@@ -157,37 +150,11 @@ CheckOrder CheckDesk::order_of(const health::CheckWanted& wanted) const {
 
 /// RETURNS: the devices that workers have or are about to get.
 std::set<std::string> CheckDesk::busy() const {
-  std::set<std::string> uuids;
-  for (const auto& [key, devices] : occupied_) uuids.insert(devices.begin(), devices.end());
+  std::set<std::string> uuids = parts_.holders.all();
   for (const auto& [ticket, spawn] : held_) {
     for (const Device& device : spawn.launch.devices) uuids.insert(device.uuid);
   }
   return uuids;
-}
-
-void CheckDesk::occupy(const WorkerKey& key, const std::vector<std::string>& uuids) {
-  occupied_[key] = uuids;
-  // For the agent after this one. Without it that agent takes all devices for busy.
-  std::ofstream(devices_file(parts_.state_dir, key)) << join(uuids, "\n") << "\n";
-}
-
-void CheckDesk::adopt(const WorkerKey& key) {
-  std::vector<std::string>& uuids = occupied_[key];
-  std::ifstream file(devices_file(parts_.state_dir, key));
-  if (!file) {
-    for (const Device& device : spec_.devices) uuids.push_back(device.uuid);
-    return;
-  }
-  for (std::string line; std::getline(file, line);) {
-    if (!line.empty()) uuids.push_back(line);
-  }
-}
-
-void CheckDesk::vacate(const WorkerKey& key, bool badly) {
-  const auto found = occupied_.find(key);
-  if (found == occupied_.end()) return;
-  if (badly) plan_.suspect(found->second);
-  occupied_.erase(found);
 }
 
 }  // namespace keiko::agent

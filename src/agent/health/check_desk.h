@@ -5,8 +5,8 @@
 //   Spawn ──► hold() ──► preflight lane ──► take(): start it, or say why not
 //   CheckPlan ─────────► background lane ──► observations ──► HealthWatch
 //
-// It knows which devices workers have, so that nothing is tested beside them. One thread, the
-// agent's loop; the lanes only leave their results.
+// Nothing is tested beside a worker that has it. One thread, the agent's loop; the lanes only leave
+// their results.
 #pragma once
 
 #include <functional>
@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "agent/health/check_lane.h"
+#include "agent/health/device_holders.h"
 #include "agent/health/health_watch.h"
 #include "core/health/checks/check_findings.h"
 #include "core/health/checks/check_plan.h"
@@ -31,7 +32,7 @@ using MakeChecks = std::function<std::unique_ptr<Checks>()>;
 struct CheckParts {
   MakeChecks make;             ///< called twice, once a lane
   HealthWatch& health;
-  std::string state_dir;       ///< where workers' folders are
+  const DeviceHolders& holders;
   std::function<void()> wake;  ///< from any thread: take() has news
 };
 
@@ -57,11 +58,8 @@ class CheckDesk {
   /// Somebody wants a re-test now. RETURNS: kNotFound for what cannot be tested.
   Done test_now(const HealthSubject& subject) { return plan_.ask(subject); }
 
-  /// The worker has its devices from now on, after a start or by adoption.
-  void occupy(const WorkerKey& key, const std::vector<std::string>& uuids);
-  void adopt(const WorkerKey& key);
-  /// It has ended, `badly` or not.
-  void vacate(const WorkerKey& key, bool badly);
+  /// A worker that had these devices has ended badly.
+  void suspect(const std::vector<std::string>& uuids) { plan_.suspect(uuids); }
 
  private:
   std::set<std::string> busy() const;
@@ -78,7 +76,6 @@ class CheckDesk {
   uint64_t next_ticket_ = 1;
   uint64_t background_ = 0;  ///< the ticket of what the plan's running check is
   std::map<uint64_t, node::Spawn> held_;
-  std::map<WorkerKey, std::vector<std::string>> occupied_;
   std::mutex mutex_;  // guards results_
   std::vector<CheckLane::Result> results_;
   std::unique_ptr<CheckLane> preflight_lane_;

@@ -93,6 +93,16 @@ void HealthWatch::observe(std::vector<Observation> seen) {
   }
 }
 
+std::vector<HealthSubject> HealthWatch::hung(const std::vector<std::string>& uuids) const {
+  std::vector<HealthSubject> found;
+  for (const std::string& uuid : uuids) {
+    HealthSubject device{node_, HealthSubjectKind::kDevice, uuid};
+    const bool hung = is_open(device, health::cause_of(ObservationKind::kDstateProcess, 0, {}));
+    if (hung) found.push_back(std::move(device));
+  }
+  return found;
+}
+
 bool HealthWatch::miss(const std::vector<Device>& devices, Time now) {
   const Result<Inventory> inventory = sources_.devices.fingerprint();
   if (!inventory.ok()) return false;
@@ -127,13 +137,7 @@ bool HealthWatch::is_open(const HealthSubject& subject, const std::string& cause
 }
 
 Done HealthWatch::clear(const HealthSubject& subject, const std::string& reason, Time now) {
-  const bool ill = std::any_of(
-      report_.subjects.begin(), report_.subjects.end(), [&](const SubjectHealth& one) {
-        const bool meant = subject.kind == HealthSubjectKind::kNode ||
-                           (one.subject.kind == subject.kind && one.subject.name == subject.name);
-        return meant && (one.quarantined || one.level != "healthy");
-      });
-  if (!ill) {
+  if (!is_anything_ill(report_, subject)) {
     return not_found(to_text(subject) + " has nothing to clear: nothing is wrong with it");
   }
   Observation one;

@@ -49,6 +49,8 @@ class HealthWatch {
 
   /// What checks found; judged at the next look. That a check passed matters only where it failed.
   void observe(std::vector<Observation> seen);
+  /// RETURNS: those of the devices that are out of work because a process hung on them.
+  std::vector<HealthSubject> hung(const std::vector<std::string>& uuids) const;
   /// Looks whether the driver still lists `devices`; what it does not is judged at the next look.
   /// RETURNS: whether one is missing.
   bool miss(const std::vector<Device>& devices, Time now);

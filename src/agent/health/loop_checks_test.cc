@@ -252,5 +252,71 @@ TEST_F(LoopChecksTest, a_worker_that_wants_a_device_ends_the_test_of_it) {
   EXPECT_TRUE(turn_until([&] { return has_started(); }));
 }
 
+/// A worker on fake-0 that was told to stop and hangs in the kernel, until it is given up.
+class HangingWorkerTest : public LoopChecksTest {
+ protected:
+  void hang() {
+    start_on(0);
+    ASSERT_TRUE(turn_until([&] { return has_started(); }));
+    advance();
+    machine_.hang(kKey);
+    say(StopWorker{kKey, seconds(1), "cancelled"});
+    for (int i = 0; i < 5; ++i) beat();
+    EXPECT_EQ(last_report().status, WorkerStatus::kStopping);
+    EXPECT_FALSE(is_quarantined("fake-0")) << "it may only be slow";
+    const size_t told = link_->health.size();
+    for (int i = 0; i < 20 && last_report().status != WorkerStatus::kEnded; ++i) beat();
+    ASSERT_EQ(last_report().status, WorkerStatus::kEnded);
+    EXPECT_EQ(link_->health.size(), told + 1);
+  }
+};
+
+// Complaint 30 once more: the slot is not pinned, and the device is not given away.
+TEST_F(HangingWorkerTest, is_given_up_and_its_device_is_in_quarantine) {
+  hang();
+  EXPECT_EQ(last_report().end.cause, EndCause::kStopped);
+  EXPECT_THAT(last_report().end.last_words, HasSubstr("waits in the kernel"));
+  EXPECT_TRUE(is_quarantined("fake-0"));
+  EXPECT_FALSE(is_quarantined("fake-1"));
+  const SubjectHealth& told = link_->health.back().subjects.at(0);
+  EXPECT_EQ(told.cause, "dstate_process");
+  EXPECT_THAT(told.evidence, HasSubstr("it belongs to worker j7.1.0"));
+  say(ForgetWorker{kKey});
+  beat();
+  EXPECT_THAT(substrate_->poll(), SizeIs(1)) << "it is there, and can be found after a restart";
+  EXPECT_THAT(link_->reports.back().workers, testing::IsEmpty());
+}
+
+TEST_F(HangingWorkerTest, gives_its_device_back_by_a_test_once_it_is_gone) {
+  hang();
+  say(ForgetWorker{kKey});
+  for (int i = 0; i < 120; ++i) beat();
+  EXPECT_EQ(made(CheckKind::kRetest), 0) << "nothing is tested beside it";
+  machine_.unhang(kKey);
+  advance();
+  EXPECT_TRUE(turn_until([&] {
+    beat();
+    return made(CheckKind::kRetest) == 1 && !is_quarantined("fake-0");
+  }));
+  EXPECT_TRUE(link_->health.back().subjects.at(0).on_probation);
+  EXPECT_EQ(last_report().status, WorkerStatus::kEnded) << "its real end is told once more";
+  say(ForgetWorker{kKey});
+  EXPECT_THAT(substrate_->poll(), testing::IsEmpty());
+}
+
+TEST_F(HangingWorkerTest, is_given_up_again_by_the_agent_after_this_one) {
+  hang();
+  say(ForgetWorker{kKey});
+  crash_agent();
+  start_agent();
+  join();
+  ASSERT_THAT(link_->hellos.back().workers, SizeIs(1));
+  EXPECT_TRUE(is_quarantined("fake-0"));
+  say(StopWorker{kKey, {}, "it is not wanted here"});
+  for (int i = 0; i < 20 && last_report().status != WorkerStatus::kEnded; ++i) beat();
+  EXPECT_EQ(last_report().status, WorkerStatus::kEnded);
+  EXPECT_TRUE(is_quarantined("fake-0"));
+}
+
 }  // namespace
 }  // namespace keiko::agent

@@ -62,6 +62,27 @@ std::string share(int64_t taken, int64_t all) {
   return std::to_string(taken) + "/" + std::to_string(all);
 }
 
+/// "hybrid", or with what nothing holds workers to: "none, free: cpu,devices".
+std::string isolation_text(const v1::Node& node) {
+  std::vector<std::string> free;
+  for (const v1::Guard& guard : node.isolation().guards()) {
+    if (guard.by().empty()) free.push_back(guard.name());
+  }
+  return node.isolation().cgroups() + (free.empty() ? "" : ", free: " + join(free, ","));
+}
+
+/// What holds workers to their share of the node, and why not where nothing does.
+std::string isolation_section(const v1::Node& node, const Console& console) {
+  Table table{{{"GUARD"}, {"HELD BY"}, {"WHY NOT", false, false, true}}, {}};
+  for (const v1::Guard& guard : node.isolation().guards()) {
+    table.rows.push_back({guard.name(),
+                          guard.by().empty() ? Cell("nothing", Colour::kYellow) : Cell(guard.by()),
+                          guard.why_not()});
+  }
+  return "\n" + console.paint(Colour::kBold, "Isolation") + "  cgroups: " +
+         printable(node.isolation().cgroups()) + "\n" + table_text(table, {}, console);
+}
+
 /// "cordoned" beside a status that says something more urgent.
 std::string status_text(const v1::Node& node) {
   const bool also_cordoned =
@@ -84,6 +105,7 @@ Table nodes_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Tim
                {"ADDRESS", false, true},
                {"HEARD", true, true},
                {"VERSION", false, true},
+               {"ISOLATION", false, true},
                {"LABELS", false, true, true},
                {"WHY", false, false, true}},
               {}};
@@ -94,7 +116,7 @@ Table nodes_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Tim
          cores_text(node.cpu_taken_milli()) + "/" + cores_text(node.cpu_milli()),
          to_text(Bytes{node.memory()}), std::to_string(node.worker_count()),
          age_of(node.joined_at(), now), node.id(), node.address(), heard_text(node), node.version(),
-         labels_text(node), node.duty_why()});
+         isolation_text(node), labels_text(node), node.duty_why()});
   }
   return table;
 }
@@ -162,6 +184,7 @@ std::string node_page(const v1::Node& node, const Console& console) {
     out += "\n" + console.paint(Colour::kBold, "Devices") + "\n" +
            table_text(devices_table(alone, true), {}, console);
   }
+  if (node.has_isolation()) out += isolation_section(node, console);
   if (!node.links().empty()) {
     Table links{{{"LINK"}, {"KIND"}, {"MB/S", true}, {"LATENCY", true}}, {}};
     for (const v1::Link& link : node.links()) {

@@ -1,7 +1,6 @@
 // What an agent says of its node's health. The agent judges, the brain obeys: what is quarantined
 // takes no new work, and a node that asks for it is drained. Not durable: an agent tells it again
 // in every session.
-#include <algorithm>
 #include <map>
 
 #include "core/cluster/brain_steps.h"
@@ -50,13 +49,6 @@ Result<HealthSubject> find_subject(const NodeState& node, const HealthReport& he
   if (by_subject(health).contains(subject)) return subject;
   return not_found(node.spec.name + " has no device " + quote_text(device) +
                    "; `keiko node " + node.spec.name + "` lists them");
-}
-
-bool is_anything_ill(const HealthReport& health, const HealthSubject& subject) {
-  return std::any_of(health.subjects.begin(), health.subjects.end(), [&](const auto& one) {
-    const bool meant = subject.kind == HealthSubjectKind::kNode || one.subject == subject;
-    return meant && (one.quarantined || one.level != "healthy");
-  });
 }
 
 }  // namespace

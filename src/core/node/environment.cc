@@ -1,6 +1,10 @@
 #include "core/node/environment.h"
 
 #include <algorithm>
+#include <iterator>
+
+#include "base/text.h"
+#include "model/validate.h"
 
 namespace keiko::node {
 namespace {
@@ -26,7 +30,45 @@ std::vector<std::string> address_of_ranks(const WorkerLaunch& launch) {
   return addresses;
 }
 
+bool has_accelerators(const WorkerLaunch& launch) {
+  return std::any_of(launch.devices.begin(), launch.devices.end(),
+                     [](const Device& device) { return device.vendor != "cpu"; });
+}
+
+/// Variables that are a list of devices. Those of a vendor are all obeyed, one inside the other.
+constexpr const char* kDeviceLists[] = {
+    "CUDA_VISIBLE_DEVICES",   "ROCR_VISIBLE_DEVICES",   "HIP_VISIBLE_DEVICES",
+    "ZE_AFFINITY_MASK",       "HABANA_VISIBLE_DEVICES", "HABANA_VISIBLE_MODULES",
+    "TPU_VISIBLE_CHIPS",      "TPU_VISIBLE_DEVICES",    "KEIKO_VISIBLE_DEVICES"};
+
+/// How vendors write a list of none where an empty one would mean all.
+constexpr const char* kNoDevices[] = {"", "-1", "none", "9999"};
+
+size_t count_listed(const std::string& list) {
+  const bool none = std::any_of(std::begin(kNoDevices), std::end(kNoDevices),
+                                [&](const char* word) { return list == word; });
+  return none ? 0 : split(list, ',').size();
+}
+
 }  // namespace
+
+Done check_devices_told(const WorkerLaunch& launch, const Environment& variables) {
+  const size_t given = launch.devices.size();
+  for (const char* const name : kDeviceLists) {
+    const auto list = variables.find(name);
+    if (list == variables.end() || count_listed(list->second) == given) continue;
+    return internal_error(std::string(name) + " would be " + quote_text(list->second) +
+                          " for a worker with " + text_of(static_cast<int64_t>(given)) +
+                          " devices; report this with the output of keiko topology");
+  }
+  const auto local_rank = variables.find("LOCAL_RANK");
+  if (!has_accelerators(launch) || local_rank == variables.end()) return done();
+  uint64_t place = 0;
+  if (parse_digits(local_rank->second, place) && place < given) return done();
+  return internal_error("LOCAL_RANK would be " + quote_text(local_rank->second) +
+                        " for a worker that sees " + text_of(static_cast<int64_t>(given)) +
+                        " devices");
+}
 
 WorkerEnvironment environment_of(const WorkerLaunch& launch, const NodeTerms& terms) {
   Environment ours = terms.base;
@@ -44,9 +86,13 @@ WorkerEnvironment environment_of(const WorkerLaunch& launch, const NodeTerms& te
   if (launch.slurm_env) add(slurm_environment(launch, terms.node_name));
   add(terms.devices);
 
-  WorkerEnvironment result{std::move(ours), {}};
+  WorkerEnvironment result{std::move(ours), {}, {}};
   for (const auto& [name, value] : launch.env) {
     const auto known = result.variables.find(name);
+    if (reserved(name) != Reserved::kNo) {
+      if (known == result.variables.end() || known->second != value) result.refused.push_back(name);
+      continue;
+    }
     const bool is_of_ours = known != result.variables.end() && !terms.base.contains(name) &&
                             name != "OMP_NUM_THREADS";
     if (is_of_ours && known->second != value) result.overridden.push_back(name);
@@ -59,7 +105,7 @@ Environment torch_environment(const WorkerLaunch& launch, int32_t master_port) {
   const int32_t restarts = std::max(launch.key.attempt - 1, 0);
   Environment env{
       {"RANK", text_of(launch.key.rank)},
-      {"LOCAL_RANK", text_of(launch.local_rank)},
+      {"LOCAL_RANK", text_of(has_accelerators(launch) ? 0 : launch.local_rank)},
       {"WORLD_SIZE", text_of(launch.world_size)},
       {"LOCAL_WORLD_SIZE", text_of(launch.local_world_size)},
       {"GROUP_RANK", text_of(launch.group_rank)},
@@ -120,6 +166,7 @@ Environment keiko_environment(const WorkerLaunch& launch, const NodeTerms& terms
       {"KEIKO_ATTEMPT", text_of(launch.key.attempt)},
       {"KEIKO_RANK", text_of(launch.key.rank)},
       {"KEIKO_WORLD_SIZE", text_of(launch.world_size)},
+      {"KEIKO_LOCAL_RANK", text_of(launch.local_rank)},
       {"KEIKO_NODE", terms.node_name},
       {"KEIKO_NODE_RANK", text_of(launch.group_rank)},
       {"KEIKO_NODE_COUNT", text_of(launch.group_world_size)},

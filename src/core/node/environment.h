@@ -2,7 +2,12 @@
 // own variables, and Slurm's look-alikes on request, so that any program finds the words it knows.
 //
 // Pure: what only the machine knows (paths, ports, the device drivers' variables) comes in as
-// NodeTerms. The user's own variables win over all of ours; what they hide is said.
+// NodeTerms. The user's own variables win over ours, but for those that say who the worker is and
+// which devices it sees (model/validate.h); what they hide is said.
+//
+// LOCAL_RANK counts among the devices that a worker sees, so that "cuda:LOCAL_RANK" is its own: a
+// worker with accelerators sees its own alone, and is 0. Its place among the workers of its node is
+// KEIKO_LOCAL_RANK, and what MPI and Slurm call it.
 #pragma once
 
 #include <map>
@@ -28,10 +33,17 @@ struct WorkerEnvironment {
   Environment variables;
   /// Names of ours that the user set to something else, in order; the user's value is in force.
   std::vector<std::string> overridden;
+  /// Names that are ours alone; the user's value is not. Only jobs of older versions have any.
+  std::vector<std::string> refused;
 };
 
 /// RETURNS: the complete environment of the worker.
 WorkerEnvironment environment_of(const WorkerLaunch& launch, const NodeTerms& terms);
+
+/// Holds what the worker is told of its devices against what it was given: each variable names as
+/// many as it has, those of one vendor do not contradict each other, and LOCAL_RANK is one of them.
+/// RETURNS: kInternal naming the variable; a worker that starts so would take others' devices.
+Done check_devices_told(const WorkerLaunch& launch, const Environment& variables);
 
 /// torchrun's full set (torch/distributed/run.py), MASTER_* only where a port is known.
 Environment torch_environment(const WorkerLaunch& launch, int32_t master_port);

@@ -8,6 +8,8 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
 using testing::IsSupersetOf;
 using testing::Key;
 using testing::Not;
@@ -117,6 +119,7 @@ TEST(Environment, carries_keikos_own_words) {
                                           {"KEIKO_ATTEMPT", "3"},
                                           {"KEIKO_RANK", "2"},
                                           {"KEIKO_WORLD_SIZE", "3"},
+                                          {"KEIKO_LOCAL_RANK", "0"},
                                           {"KEIKO_NODE", "b"},
                                           {"KEIKO_NODE_RANK", "1"},
                                           {"KEIKO_NODE_COUNT", "2"},
@@ -186,11 +189,76 @@ TEST(Environment, makes_the_devices_visible_as_their_driver_says) {
 
 TEST(Environment, lets_the_users_variables_win_and_says_which_of_ours_they_hide) {
   WorkerLaunch launch = example_launch();
-  launch.env = {{"PATH", "/opt/bin"}, {"OMP_NUM_THREADS", "8"}, {"MASTER_PORT", "1234"},
-                {"LEARNING_RATE", "0.1"}, {"RANK", "2"}};
+  launch.env = {{"PATH", "/opt/bin"}, {"OMP_NUM_THREADS", "8"}, {"TF_CONFIG", "{}"},
+                {"LEARNING_RATE", "0.1"}, {"PMI_RANK", "2"}};
   const WorkerEnvironment env = environment_of(launch, example_terms());
   EXPECT_THAT(env.variables, IsSupersetOf(launch.env));
-  EXPECT_THAT(env.overridden, ElementsAre("MASTER_PORT"));
+  EXPECT_THAT(env.overridden, ElementsAre("TF_CONFIG"));
+  EXPECT_THAT(env.refused, IsEmpty());
+}
+
+// A job that an older server took may still bring them.
+TEST(Environment, keeps_to_itself_which_devices_a_worker_sees_and_who_it_is) {
+  WorkerLaunch launch = example_launch();
+  launch.env = {{"CUDA_VISIBLE_DEVICES", "0"}, {"HIP_VISIBLE_DEVICES", "0"}, {"MASTER_PORT", "1"},
+                {"RANK", "2"}};
+  NodeTerms terms = example_terms();
+  terms.devices = {{"CUDA_VISIBLE_DEVICES", "GPU-1,GPU-2"}};
+  const WorkerEnvironment env = environment_of(launch, terms);
+  EXPECT_THAT(env.variables, Contains(Pair("CUDA_VISIBLE_DEVICES", "GPU-1,GPU-2")));
+  EXPECT_THAT(env.variables, Contains(Pair("MASTER_PORT", "20100")));
+  EXPECT_THAT(env.variables, Not(Contains(Key("HIP_VISIBLE_DEVICES"))));
+  EXPECT_THAT(env.refused,
+              ElementsAre("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "MASTER_PORT"))
+      << "RANK is what it would have been";
+}
+
+WorkerLaunch with_gpus(const std::vector<std::string>& uuids) {
+  WorkerLaunch launch = example_launch();
+  launch.devices.clear();
+  for (const std::string& uuid : uuids) {
+    launch.devices.push_back(Device{uuid, "h100", "nvidia", 0, 0, {}, {}});
+  }
+  launch.local_rank = 1;
+  launch.local_world_size = 2;
+  return launch;
+}
+
+// Complaints 17 and 18: "every rank binds GPU 0"; local rank against visible index.
+TEST(Environment, counts_the_local_rank_among_the_devices_that_the_worker_sees) {
+  const WorkerLaunch launch = with_gpus({"GPU-1"});
+  NodeTerms terms = example_terms();
+  terms.devices = {{"CUDA_VISIBLE_DEVICES", "GPU-1"}};
+  const Environment env = environment_of(launch, terms).variables;
+  EXPECT_EQ(env.at("LOCAL_RANK"), "0") << "cuda:0 is the only one there is";
+  EXPECT_EQ(env.at("LOCAL_WORLD_SIZE"), "2");
+  EXPECT_EQ(env.at("KEIKO_LOCAL_RANK"), "1");
+  EXPECT_EQ(env.at("OMPI_COMM_WORLD_LOCAL_RANK"), "1");
+  EXPECT_TRUE(check_devices_told(launch, env).ok());
+
+  WorkerLaunch without = launch;
+  without.devices.clear();
+  EXPECT_EQ(full(without)["LOCAL_RANK"], "1") << "nothing to count among";
+}
+
+TEST(Environment, is_wrong_where_it_shows_other_devices_than_the_worker_was_given) {
+  const WorkerLaunch launch = with_gpus({"GPU-1", "GPU-2"});
+  const auto told = [&](const Environment& variables) {
+    const Done outcome = check_devices_told(launch, variables);
+    return outcome.ok() ? std::string() : outcome.error().message;
+  };
+  EXPECT_EQ(told({{"CUDA_VISIBLE_DEVICES", "GPU-1,GPU-2"}, {"LOCAL_RANK", "1"}}), "");
+  EXPECT_THAT(told({{"CUDA_VISIBLE_DEVICES", "GPU-1"}}), HasSubstr("CUDA_VISIBLE_DEVICES"));
+  EXPECT_THAT(told({{"ROCR_VISIBLE_DEVICES", "GPU-1,GPU-2"}, {"HIP_VISIBLE_DEVICES", "0"}}),
+              HasSubstr("HIP_VISIBLE_DEVICES"));
+  EXPECT_THAT(told({{"LOCAL_RANK", "2"}}), HasSubstr("LOCAL_RANK"));
+
+  WorkerLaunch none = launch;
+  none.devices.clear();
+  for (const char* nothing : {"", "-1", "none", "9999"}) {
+    EXPECT_TRUE(check_devices_told(none, {{"ZE_AFFINITY_MASK", nothing}}).ok()) << nothing;
+  }
+  EXPECT_FALSE(check_devices_told(none, {{"ZE_AFFINITY_MASK", "0"}}).ok());
 }
 
 TEST(Environment, keeps_what_the_agent_gives_as_a_base) {

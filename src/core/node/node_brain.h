@@ -37,12 +37,15 @@ struct WorkerSaid {
   std::optional<Progress> progress;
   std::optional<CheckpointMark> checkpoint;
 };
+/// SIGKILL was sent to the worker and processes of it wait in the kernel, which it does not reach.
+/// Told again and again as long as that is so.
+struct WorkerHangs { WorkerKey key; std::vector<int64_t> pids; };
 struct Wake {};
 /// This agent goes for good, its workers first, and no new ones are started. Each gets its job's
 /// grace; adopted ones, of which that is not known, get `grace`.
 struct Leave { Duration grace; std::string why; };
 using EventBody = std::variant<Adopted, Connected, Disconnected, FromServer, WorkerChanged,
-                               WorkerSaid, Wake, Leave>;
+                               WorkerSaid, WorkerHangs, Wake, Leave>;
 struct Event { Time at; EventBody body; };
 
 // ---- what goes out ----
@@ -55,6 +58,9 @@ struct SignalWorker { WorkerKey key; int signal = 0; };
 /// Tell the worker over its socket, before the signal.
 struct NoticeWorker { WorkerKey key; Duration deadline; std::string why; };
 struct ForgetProcess { WorkerKey key; };
+/// The worker hangs for good: its end is told, though `pid` is still there. Its devices are not to
+/// be used until that is gone.
+struct GiveUp { WorkerKey key; int64_t pid = 0; std::string why; };
 /// An operator's word about the node's health.
 struct ActOnHealth { HealthOrder order; };
 struct WakeAt { Time at; };
@@ -62,7 +68,7 @@ struct Note { std::string name; std::string text; };
 /// The server refused this agent for good, and none of its workers lives.
 struct Quit { std::string why; };
 using Effect = std::variant<SendHello, SendReport, Spawn, SignalWorker, NoticeWorker, ForgetProcess,
-                            ActOnHealth, WakeAt, Note, Quit>;
+                            GiveUp, ActOnHealth, WakeAt, Note, Quit>;
 using Effects = std::vector<Effect>;
 
 class NodeBrain {
@@ -90,6 +96,7 @@ class NodeBrain {
     bool stop_asked = false;
     bool lease_stop = false;  ///< the lease's end asked for it
     Time kill_at;             ///< when stop_asked: the next SIGKILL
+    Time killed_at;           ///< the first SIGKILL; 0: none was sent
   };
   NodeSpec spec_;
   LeaseOptions lease_;

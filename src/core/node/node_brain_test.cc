@@ -10,6 +10,7 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
+using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -405,6 +406,67 @@ TEST(NodeLeave, an_adopted_worker_gets_what_the_agent_gives) {
   node.connect();
   node.feed(Leave{seconds(3), "the agent stops"});
   EXPECT_EQ(killed_after(node), seconds(3));
+}
+
+// Complaint 30: a worker in D state, and its launcher waits for ever.
+TEST(NodeHang, gives_a_worker_up_that_no_kill_has_reached_for_ten_seconds) {
+  NodeFixture node = with_running_worker();
+  node.feed(WorkerHangs{key(7), {4711}});
+  EXPECT_THAT(node.got<GiveUp>(), IsEmpty()) << "nobody wants to kill it";
+  node.say(StopWorker{key(7), seconds(1), "cancelled"});
+  node.run_until(node.now() + seconds(1));
+  EXPECT_THAT(node.signals(), Contains(SIGKILL));
+  for (int i = 0; i < 9; ++i) {
+    node.run_until(node.now() + seconds(1));
+    node.ack();
+    node.feed(WorkerHangs{key(7), {4711, 4712}});
+    EXPECT_THAT(node.got<GiveUp>(), IsEmpty()) << "after " << i + 1 << " s";
+    EXPECT_EQ(node.reported().status, WorkerStatus::kStopping);
+  }
+  node.run_until(node.now() + seconds(1));
+  node.feed(WorkerHangs{key(7), {4711, 4712}});
+  ASSERT_THAT(node.got<GiveUp>(), SizeIs(1));
+  EXPECT_EQ(node.got<GiveUp>()[0].pid, 4711);
+  EXPECT_EQ(node.reported().status, WorkerStatus::kEnded);
+  EXPECT_EQ(node.reported().end.cause, EndCause::kStopped);
+  EXPECT_THAT(node.reported().end.last_words, HasSubstr("process 4711 waits in the kernel"));
+  EXPECT_EQ(node.brain().live_count(), 0u);
+  node.feed(WorkerHangs{key(7), {4711}});
+  EXPECT_THAT(node.got<GiveUp>(), IsEmpty()) << "once is enough";
+}
+
+TEST(NodeHang, quarantines_before_it_tells_the_end) {
+  NodeFixture node = with_running_worker();
+  node.say(StopWorker{key(7), {}, "cancelled"});
+  for (int i = 0; i < 11; ++i) {
+    node.run_until(node.now() + seconds(1));
+    node.ack();
+  }
+  const Effects effects = node.feed(WorkerHangs{key(7), {4711}});
+  const auto place_of = [&](auto wanted) {
+    for (size_t i = 0; i < effects.size(); ++i) {
+      if (std::holds_alternative<decltype(wanted)>(effects[i])) return i;
+    }
+    return effects.size();
+  };
+  EXPECT_LT(place_of(GiveUp{}), place_of(SendReport{}));
+  EXPECT_LT(place_of(SendReport{}), effects.size());
+}
+
+TEST(NodeHang, tells_the_real_end_of_a_forgotten_worker_once_more) {
+  NodeFixture node = with_running_worker();
+  node.say(StopWorker{key(7), {}, "cancelled"});
+  for (int i = 0; i < 11; ++i) {
+    node.run_until(node.now() + seconds(1));
+    node.ack();
+  }
+  node.feed(WorkerHangs{key(7), {4711}});
+  node.say(ForgetWorker{key(7)});
+  EXPECT_THAT(node.got<ForgetProcess>(), SizeIs(1));
+  node.changed(NodeFixture::ended(key(7), EndCause::kSignalled, SIGKILL));
+  EXPECT_EQ(node.reported().status, WorkerStatus::kEnded) << "so that the server says forget again";
+  node.say(ForgetWorker{key(7)});
+  EXPECT_THAT(node.got<ForgetProcess>(), SizeIs(1));
 }
 
 }  // namespace

@@ -21,6 +21,7 @@ class NodeSteps {
   // on_worker.cc
   void on(const WorkerChanged& event);
   void on(const WorkerSaid& event);
+  void on(const WorkerHangs& event);
   // on_wake.cc
   void on(const Wake& event);
   void on(const Leave& event);

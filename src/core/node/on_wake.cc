@@ -46,6 +46,7 @@ void NodeSteps::kill_overdue() {
     if (!is_live(worker.report) || !worker.stop_asked || now_ < worker.kill_at) continue;
     effects_.push_back(SignalWorker{key, SIGKILL});
     worker.kill_at = now_ + kKillAgain;
+    if (worker.killed_at == Time{}) worker.killed_at = now_;
   }
 }
 

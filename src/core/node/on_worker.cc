@@ -1,7 +1,16 @@
 // News of the workers themselves.
+#include <csignal>
+
 #include "core/node/node_steps.h"
 
 namespace keiko::node {
+namespace {
+
+/// How long a worker may hang after SIGKILL until it is given up. Disks and drivers that are only
+/// slow need seconds; its job waits all the while.
+constexpr Duration kHangPatience = seconds(10);
+
+}  // namespace
 
 void NodeSteps::on(const WorkerChanged& event) {
   NodeBrain::Worker& worker = brain_.workers_[event.report.key];
@@ -29,6 +38,27 @@ void NodeSteps::on(const WorkerChanged& event) {
 EndCause NodeSteps::cause_of_stop(const NodeBrain::Worker& worker) const {
   if (worker.lease_stop) return EndCause::kLeaseEnded;
   return brain_.leaving_ ? EndCause::kNodeLeft : EndCause::kStopped;
+}
+
+/// The signal waits for the process and ends it before it runs any further, so its job may go on
+/// elsewhere; what the kernel does with its devices meanwhile nobody knows.
+void NodeSteps::on(const WorkerHangs& event) {
+  const auto found = brain_.workers_.find(event.key);
+  if (found == brain_.workers_.end() || event.pids.empty()) return;
+  NodeBrain::Worker& worker = found->second;
+  if (!is_live(worker.report) || worker.killed_at == Time{}) return;
+  const Duration waited = now_ - worker.killed_at;
+  if (waited < kHangPatience) return;
+  const int64_t pid = event.pids.front();
+  const std::string why = "process " + std::to_string(pid) +
+                          " waits in the kernel (state D), and SIGKILL has not reached it for " +
+                          to_text(waited);
+  worker.report.status = WorkerStatus::kEnded;
+  worker.report.end.cause = cause_of_stop(worker);
+  worker.report.end.signal = SIGKILL;
+  worker.report.end.last_words = why;
+  effects_.push_back(GiveUp{event.key, pid, why});
+  news_ = true;
 }
 
 void NodeSteps::on(const WorkerSaid& event) {

@@ -17,8 +17,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kMostBytes = size_t{256} << 10;
-/// More than any machine has of anything that the kernel lists.
-constexpr int64_t kMostListed = 65'536;
 
 /// Reads all of a file, or more than kMostBytes of it. RETURNS: false if it cannot be read.
 bool read_all(const std::string& path, std::string& text) {
@@ -157,23 +155,6 @@ std::vector<std::pair<std::string, uint64_t>> parse_properties(std::string_view 
     properties.emplace_back(line.substr(0, space), value);
   }
   return properties;
-}
-
-std::vector<int32_t> parse_number_list(std::string_view text) {
-  std::vector<int32_t> numbers;
-  if (trim(text).empty()) return numbers;
-  for (const std::string& piece : split(trim(text), ',')) {
-    const std::vector<std::string> ends = split(piece, '-');
-    int64_t first = 0;
-    int64_t last = 0;
-    if (ends.size() > 2 || !parse_all<int64_t>(ends.front(), 10, first) ||
-        !parse_all<int64_t>(ends.back(), 10, last) || first < 0 || last < first ||
-        last >= kMostListed) {
-      return {};
-    }
-    for (int64_t n = first; n <= last; ++n) numbers.push_back(static_cast<int32_t>(n));
-  }
-  return numbers;
 }
 
 }  // namespace keiko

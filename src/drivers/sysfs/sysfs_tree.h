@@ -66,7 +66,4 @@ std::optional<int64_t> number_after(std::string_view stem, std::string_view name
 /// other lines are left out. REQUIRES: lines are whole, as SysfsTree::text gives them.
 std::vector<std::pair<std::string, uint64_t>> parse_properties(std::string_view text);
 
-/// RETURNS: the numbers of a kernel list such as "0-3,8"; empty if any part of it is no list.
-std::vector<int32_t> parse_number_list(std::string_view text);
-
 }  // namespace keiko

@@ -52,6 +52,33 @@ TEST(Nodes, and_devices_are_listed) {
   EXPECT_THAT(world.err(), HasSubstr("keiko agent --join"));
 }
 
+TEST(Nodes, show_what_holds_their_workers_and_why_not) {
+  FakeWorld world;
+  v1::Node node;
+  node.set_name("node1");
+  node.mutable_isolation()->set_cgroups("hybrid");
+  const auto add = [&](const char* name, const char* by, const char* why) {
+    v1::Guard& guard = *node.mutable_isolation()->add_guards();
+    guard.set_name(name);
+    guard.set_by(by);
+    guard.set_why_not(why);
+  };
+  add("memory", "cgroup v1", "");
+  add("cores", "affinity", "no writable cpuset cgroup");
+  add("devices", "", "turned off (--no-device-guard)");
+  world.server.nodes = {node};
+  EXPECT_EQ(world.run({"nodes", "-o", "wide"}), 0);
+  EXPECT_THAT(world.out(), HasSubstr("hybrid, free: devices"));
+  EXPECT_EQ(world.run({"node", "node1"}), 0);
+  EXPECT_THAT(world.out(), HasSubstr("Isolation  cgroups: hybrid\n"));
+  EXPECT_THAT(world.out(), HasSubstr("cores    affinity   no writable cpuset cgroup\n"));
+  EXPECT_THAT(world.out(), HasSubstr("devices  nothing    turned off (--no-device-guard)\n"));
+  EXPECT_EQ(world.run({"node", "node1", "-o", "json"}), 0);
+  const Json told = Json::parse(world.out());
+  EXPECT_EQ(told["isolation"]["cgroups"], "hybrid");
+  EXPECT_EQ(told["isolation"]["guards"][2]["why_not"], "turned off (--no-device-guard)");
+}
+
 TEST(Events, come_as_lines_or_one_json_object_a_line) {
   FakeWorld world;
   for (int i = 1; i <= 2; ++i) {

@@ -1,85 +1,19 @@
 #include "drivers/checks/local/hook.h"
 
 #include <dirent.h>
-#include <fcntl.h>
-#include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <chrono>
-#include <csignal>
-#include <cstring>
-#include <optional>
-#include <utility>
 
 #include "base/text.h"
-#include "drivers/substrate/process/spawn_plan.h"
+#include "drivers/checks/local/program_run.h"
 
 namespace keiko::checks {
 namespace {
 
-using process::Fd;
-using process::SpawnPlan;
-using SteadyClock = std::chrono::steady_clock;
-
 constexpr size_t kMostEvidence = 512;
-constexpr int kPollMs = 20;
-
-/// A child with its output; whoever forgets it kills it.
-class Child {
- public:
-  Child(pid_t pid, Fd out) : pid_(pid), out_(std::move(out)) {}
-  Child(const Child&) = delete;
-  Child& operator=(const Child&) = delete;
-  ~Child() {
-    if (!status_) end();
-  }
-
-  /// Takes what it printed so far, waiting a moment for more.
-  void read_some() {
-    if (!out_) {
-      poll(nullptr, 0, kPollMs);
-      return;
-    }
-    pollfd waiting{out_.get(), POLLIN, 0};
-    if (poll(&waiting, 1, kPollMs) <= 0) return;
-    char bytes[4096];
-    const ssize_t got = read(out_.get(), bytes, sizeof bytes);
-    if (got > 0 && text_.size() < kMostEvidence * 8) {
-      text_.append(bytes, static_cast<size_t>(got));
-    }
-    if (got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN))) return;
-    out_.reset();
-  }
-
-  /// Has the program itself ended? It stays a zombie, so that its group's number is nobody else's.
-  bool has_ended() const {
-    siginfo_t seen{};
-    const int found = waitid(P_PID, static_cast<id_t>(pid_), &seen, WEXITED | WNOHANG | WNOWAIT);
-    return found != 0 || seen.si_pid == pid_;
-  }
-
-  /// Kills all of its group. RETURNS: how the program ended, as wait(2) has it.
-  int end() {
-    kill(-pid_, SIGKILL);
-    int status = 0;
-    while (waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
-    }
-    status_ = status;
-    return status;
-  }
-
-  const std::string& text() const { return text_; }
-
- private:
-  const pid_t pid_;
-  Fd out_;
-  std::string text_;
-  std::optional<int> status_;
-};
 
 std::string first_line(const std::string& text) {
   for (const std::string& line : split(text, '\n')) {
@@ -87,29 +21,6 @@ std::string first_line(const std::string& text) {
     if (!words.empty()) return std::string(words.substr(0, kMostEvidence));
   }
   return {};
-}
-
-/// RETURNS: the pid; `out` is the reading end of its output.
-Result<pid_t> spawn(const Hook& hook, const HookRun& run, Fd& out) {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return errno_error("cannot make a pipe", errno);
-  out.reset(ends[0]);
-  const Fd theirs(ends[1]);
-  SpawnPlan plan(SpawnPlan::Group::kProcessGroup, SpawnPlan::Signals::kOpen);
-  posix_spawn_file_actions_addopen(plan.actions(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(plan.actions(), theirs.get(), STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(plan.actions(), theirs.get(), STDERR_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(plan.actions(), STDERR_FILENO + 1);
-  posix_spawn_file_actions_addchdir_np(plan.actions(), "/");
-  std::vector<std::string> words;
-  for (const auto& [name, value] : run.environment) words.push_back(name + "=" + value);
-  std::vector<char*> environment;
-  for (std::string& word : words) environment.push_back(word.data());
-  environment.push_back(nullptr);
-  pid_t pid = 0;
-  const int error = plan.start({hook.path}, environment.data(), pid);
-  if (error != 0) return errno_error("cannot run " + hook.path, error);
-  return pid;
 }
 
 HookEnd end_of(int status, const std::string& evidence) {
@@ -156,22 +67,20 @@ std::vector<Hook> find_hooks(const std::string& folder) {
 HookEnd run_hook(const Hook& hook, const HookRun& run, const std::stop_token& stop) {
   if (!hook.fault.empty()) return {CheckVerdict::kUnknown, hook.fault};
   if (stop.stop_requested()) return {CheckVerdict::kUnknown, "not begun"};
-  Fd out;
-  const Result<pid_t> pid = spawn(hook, run, out);
-  if (!pid.ok()) return {CheckVerdict::kUnknown, pid.error().message};
-  Child child(*pid, std::move(out));
-  const auto until = SteadyClock::now() + std::chrono::nanoseconds(run.limit.ns);
-  while (!child.has_ended()) {
-    child.read_some();
-    const bool late = SteadyClock::now() >= until;
-    if (!late && !stop.stop_requested()) continue;
-    child.end();
-    return {CheckVerdict::kUnknown, late ? "killed: it did not end within " + to_text(run.limit)
-                                         : "broken off"};
+  ProgramRun program;
+  program.words = {hook.path};
+  program.limit = run.limit;
+  program.folder = "/";
+  program.environment = run.environment;
+  const Result<ProgramEnd> end = run_program(program, stop);
+  if (!end.ok()) return {CheckVerdict::kUnknown, end.error().message};
+  switch (end->how) {
+    case ProgramEnd::How::kLate:
+      return {CheckVerdict::kUnknown, "killed: it did not end within " + to_text(run.limit)};
+    case ProgramEnd::How::kStopped: return {CheckVerdict::kUnknown, "broken off"};
+    case ProgramEnd::How::kEnded: break;
   }
-  const int status = child.end();
-  child.read_some();  // what it said last; its group is dead, so nothing follows
-  return end_of(status, first_line(child.text()));
+  return end_of(end->status, first_line(end->output));
 }
 
 }  // namespace keiko::checks

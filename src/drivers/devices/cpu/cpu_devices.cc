@@ -28,19 +28,6 @@ std::string make_uuid(const std::string& instance, int32_t index) {
 
 }  // namespace
 
-std::vector<int32_t> parse_cpu_list(std::string_view text) {
-  std::vector<int32_t> numbers;
-  for (const std::string& piece : split(trim(text), ',')) {
-    const std::vector<std::string> ends = split(piece, '-');
-    uint64_t first = 0;
-    uint64_t last = 0;
-    if (!parse_digits(ends.front(), first) || !parse_digits(ends.back(), last)) continue;
-    if (last > INT32_MAX) continue;
-    for (uint64_t n = first; n <= last; ++n) numbers.push_back(static_cast<int32_t>(n));
-  }
-  return numbers;
-}
-
 /// The cores that this process may use, which in a container are not all there are.
 std::vector<int32_t> CpuDevices::cores() const {
   cpu_set_t set;
@@ -74,9 +61,9 @@ std::vector<int32_t> CpuDevices::cores_of_slot(const std::vector<int32_t>& cores
 std::map<int32_t, int32_t> CpuDevices::numa_nodes() const {
   std::map<int32_t, int32_t> node_of_core;
   const std::string folder = options_.sys_root + "/devices/system/node";
-  for (const int32_t node : parse_cpu_list(read_text(folder + "/online"))) {
+  for (const int32_t node : parse_number_list(read_text(folder + "/online"))) {
     const std::string list = read_text(folder + "/node" + std::to_string(node) + "/cpulist");
-    for (const int32_t core : parse_cpu_list(list)) node_of_core[core] = node;
+    for (const int32_t core : parse_number_list(list)) node_of_core[core] = node;
   }
   return node_of_core;
 }

@@ -74,7 +74,4 @@ class CpuDevices : public Devices {
   std::map<int32_t, CoreTimes> last_times_;
 };
 
-/// RETURNS: the numbers of a kernel list such as "0-3,8"; what is not a number is left out.
-std::vector<int32_t> parse_cpu_list(std::string_view text);
-
 }  // namespace keiko

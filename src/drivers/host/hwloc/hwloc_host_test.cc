@@ -59,8 +59,8 @@ TEST(HwlocHost, reads_cores_memory_and_sockets_below_its_root) {
   const RecordedMachine machine("mi300x_8");
   const HostSpec spec = look_at(machine.root());
   EXPECT_EQ(spec.packages, 2);
-  const NumaNode first{0, 0, "0-15,32-47", gibibytes(1024)};
-  const NumaNode second{1, 1, "16-31,48-63", gibibytes(1024)};
+  const NumaNode first{0, 0, "0-15,32-47", gibibytes(1024), "0-15 32-47"};
+  const NumaNode second{1, 1, "16-31,48-63", gibibytes(1024), "16-31 48-63"};
   EXPECT_THAT(spec.numa, ElementsAre(first, second));
   EXPECT_EQ(std::getenv("HWLOC_FSROOT"), nullptr) << "the environment is as it was";
 }

@@ -118,6 +118,8 @@ bool wants(const std::string& controller, const CgroupLimits& limits) {
   return true;
 }
 
+constexpr const char* kV1 = "cgroup v1";
+constexpr const char* kV2 = "cgroup v2";
 constexpr int64_t kPeriodUs = 100'000;  // the kernel's own default period of a cpu ceiling
 
 }  // namespace
@@ -171,52 +173,60 @@ void WorkerCgroup::limit_v2(const std::string& folder, const CgroupLimits& limit
   const auto has = [&](const char* name) {
     return std::find(here.begin(), here.end(), name) != here.end();
   };
+  const auto set = [&](const char* limit, const char* file, const std::string& value) {
+    if (write_control(folder + file, value)) held_[limit] = kV2;
+  };
   if (limits.memory.count > 0 && has("memory")) {
-    holds_memory_ = write_control(folder + "/memory.max", std::to_string(limits.memory.count));
+    set("memory", "/memory.max", std::to_string(limits.memory.count));
     // A gang's rank that lost one of its processes is of no use: the whole worker goes.
     write_control(folder + "/memory.oom.group", "1");
   }
   if (limits.cpu_milli > 0 && has("cpu")) {
     const int64_t weight = std::clamp<int64_t>(limits.cpu_milli / 10, 1, 10'000);
-    holds_cpu_ = write_control(folder + "/cpu.weight", std::to_string(weight));
+    set("cpu", "/cpu.weight", std::to_string(weight));
     if (limits.cpu_ceiling) {
       const int64_t quota_us = limits.cpu_milli * kPeriodUs / 1000;
-      holds_cpu_ = write_control(folder + "/cpu.max", std::to_string(quota_us) + " " +
-                                                          std::to_string(kPeriodUs));
+      held_.erase("cpu");
+      set("cpu", "/cpu.max", std::to_string(quota_us) + " " + std::to_string(kPeriodUs));
     }
   }
-  if (limits.pids > 0 && has("pids")) {
-    holds_pids_ = write_control(folder + "/pids.max", std::to_string(limits.pids));
-  }
-  if (!limits.cpus.empty() && has("cpuset")) {
-    write_control(folder + "/cpuset.cpus", cpu_list(limits.cpus));
-  }
+  if (limits.pids > 0 && has("pids")) set("threads", "/pids.max", std::to_string(limits.pids));
+  if (!limits.cpus.empty() && has("cpuset")) set("cores", "/cpuset.cpus", cpu_list(limits.cpus));
 }
 
 void WorkerCgroup::limit_v1(const std::string& folder, const std::string& controller,
                             const CgroupLimits& limits) {
+  const auto set = [&](const char* limit, const char* file, const std::string& value) {
+    const bool held = write_control(folder + file, value);
+    if (held) held_[limit] = kV1;
+    return held;
+  };
   if (controller == "memory") {
-    holds_memory_ =
-        write_control(folder + "/memory.limit_in_bytes", std::to_string(limits.memory.count));
+    set("memory", "/memory.limit_in_bytes", std::to_string(limits.memory.count));
   } else if (controller == "cpu") {
     const int64_t shares = std::clamp<int64_t>(limits.cpu_milli * 1024 / 1000, 2, 262'144);
-    holds_cpu_ = write_control(folder + "/cpu.shares", std::to_string(shares));
+    set("cpu", "/cpu.shares", std::to_string(shares));
     if (limits.cpu_ceiling) {
+      held_.erase("cpu");
       write_control(folder + "/cpu.cfs_period_us", std::to_string(kPeriodUs));
-      holds_cpu_ = write_control(folder + "/cpu.cfs_quota_us",
-                                 std::to_string(limits.cpu_milli * kPeriodUs / 1000));
+      set("cpu", "/cpu.cfs_quota_us", std::to_string(limits.cpu_milli * kPeriodUs / 1000));
     }
   } else if (controller == "pids") {
-    holds_pids_ = write_control(folder + "/pids.max", std::to_string(limits.pids));
+    set("threads", "/pids.max", std::to_string(limits.pids));
   } else if (controller == "cpuset") {
     const std::string above = folder.substr(0, folder.rfind('/'));
     write_control(folder + "/cpuset.mems", trim(read_file(above + "/cpuset.mems").value_or("")));
-    if (!write_control(folder + "/cpuset.cpus", cpu_list(limits.cpus))) {
+    if (!set("cores", "/cpuset.cpus", cpu_list(limits.cpus))) {
       // A cpuset without cores takes nobody; affinity still binds the worker.
       rmdir(folder.c_str());
       folders_.pop_back();
     }
   }
+}
+
+std::string WorkerCgroup::held_by(const std::string& limit) const {
+  const auto found = held_.find(limit);
+  return found == held_.end() ? std::string() : found->second;
 }
 
 /// The program of version 2 and the list of version 1 hold alike; a hybrid machine has the list.
@@ -232,11 +242,11 @@ void WorkerCgroup::guard_devices(const CgroupLimits& limits) {
 }
 
 void WorkerCgroup::note_what_is_missing(const CgroupLimits& limits) {
-  if (limits.memory.count > 0 && !holds_memory_) {
+  if (limits.memory.count > 0 && !holds_memory()) {
     notes_.push_back("memory limit " + to_text(limits.memory) +
                      " is held per process by RLIMIT_DATA: no writable memory cgroup");
   }
-  if (limits.cpu_milli > 0 && !holds_cpu_) {
+  if (limits.cpu_milli > 0 && !held_.contains("cpu")) {
     notes_.push_back("cpu " + std::to_string(limits.cpu_milli) +
                      "m is not held: no writable cpu cgroup");
   }

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -52,8 +53,10 @@ class WorkerCgroup {
 
   const std::vector<std::string>& folders() const { return folders_; }
   const std::vector<std::string>& notes() const { return notes_; }
-  bool holds_memory() const { return holds_memory_; }
-  bool holds_pids() const { return holds_pids_; }
+  bool holds_memory() const { return held_.contains("memory"); }
+  /// RETURNS: what holds the worker to its "memory", "cpu", "cores" or "threads": "cgroup v1" or
+  /// "cgroup v2"; empty: no group does.
+  std::string held_by(const std::string& limit) const;
   bool holds_devices() const { return devices_unheld_.empty(); }
   /// RETURNS: why device rules that were asked for do not hold; empty if they do.
   const std::string& devices_unheld() const { return devices_unheld_; }
@@ -83,9 +86,7 @@ class WorkerCgroup {
 
   std::vector<std::string> folders_;
   std::vector<std::string> notes_;
-  bool holds_memory_ = false;
-  bool holds_cpu_ = false;
-  bool holds_pids_ = false;
+  std::map<std::string, std::string> held_;  ///< limit to the version that holds it
   std::string devices_unheld_;
 };
 

@@ -121,8 +121,11 @@ TEST(Cgroup, limits_threads_in_either_version) {
   fake.file("v1/pids/cgroup.procs", "");
   CgroupLimits limits;
   limits.pids = 100;
-  EXPECT_TRUE(WorkerCgroup(find_cgroup_trees(fake.root() + "/v2", ""), "w", limits).holds_pids());
-  EXPECT_TRUE(WorkerCgroup(find_cgroup_trees(fake.root() + "/v1", ""), "w", limits).holds_pids());
+  const WorkerCgroup second(find_cgroup_trees(fake.root() + "/v2", ""), "w", limits);
+  const WorkerCgroup first(find_cgroup_trees(fake.root() + "/v1", ""), "w", limits);
+  EXPECT_EQ(second.held_by("threads"), "cgroup v2");
+  EXPECT_EQ(first.held_by("threads"), "cgroup v1");
+  EXPECT_EQ(first.held_by("memory"), "") << "nobody asked for it";
   EXPECT_EQ(fake.read("v2/keiko/w/pids.max"), "100");
   EXPECT_EQ(fake.read("v1/pids/keiko/w/pids.max"), "100");
 }
@@ -262,6 +265,23 @@ TEST(ProcessStat, is_read_from_names_that_look_like_fields) {
   EXPECT_EQ(stat->session, 40);
   EXPECT_EQ(stat->start_ticks, 987654);
   EXPECT_FALSE(parse_stat("42 (a").has_value());
+}
+
+TEST(ProcessStat, tells_of_any_thread_that_waits_in_the_kernel) {
+  FakeCgroupRoot proc;  // any folder will do
+  const auto add = [&](const std::string& thread, const char* state) {
+    std::string rest;
+    for (int i = 0; i < 20; ++i) rest += " 0";
+    proc.file("77/task/" + thread + "/stat", thread + " (a) b) " + state + rest + "\n");
+  };
+  add("77", "S");
+  add("78", "R");
+  EXPECT_FALSE(waits_in_kernel(proc.root(), 77));
+  add("78", "D");
+  EXPECT_TRUE(waits_in_kernel(proc.root(), 77));
+  add("77", "Z");
+  EXPECT_TRUE(waits_in_kernel(proc.root(), 77)) << "its first thread is dead, another hangs";
+  EXPECT_FALSE(waits_in_kernel(proc.root(), 78)) << "no such process";
 }
 
 TEST(ProcessStat, tells_this_process_from_one_that_had_its_pid_before) {

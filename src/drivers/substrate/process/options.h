@@ -36,6 +36,9 @@ struct ProcessSubstrateOptions {
   /// Device nodes, or folders of them, that every worker may open. RDMA NICs are shared by all.
   std::vector<std::string> shared_devices = {"/dev/infiniband"};
 
+  /// Where states of processes are read; tests move it.
+  std::string proc_root = "/proc";
+
   /// How often device rules are looked at, and mended where somebody else rewrote them.
   Duration guard_every = seconds(5);
 

@@ -76,6 +76,17 @@ std::optional<ProcessStat> read_stat(int64_t pid) {
   return text.ok() ? parse_stat(*text) : std::nullopt;
 }
 
+bool waits_in_kernel(const std::string& proc_root, int64_t pid) {
+  const std::string tasks = proc_root + "/" + std::to_string(pid) + "/task";
+  bool found = false;
+  for_each_number(tasks, [&](int64_t thread) {
+    const auto text = read_file(tasks + "/" + std::to_string(thread) + "/stat");
+    const auto stat = text.ok() ? parse_stat(*text) : std::nullopt;
+    found = found || (stat.has_value() && stat->state == 'D');
+  });
+  return found;
+}
+
 const std::string& boot_id() {
   static const std::string id =
       std::string(trim(read_file("/proc/sys/kernel/random/boot_id").value_or("unknown")));

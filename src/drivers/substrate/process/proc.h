@@ -27,6 +27,9 @@ std::optional<ProcessStat> read_stat(int64_t pid);
 /// The same from the text of a stat file; names with blanks and brackets do not confuse it.
 std::optional<ProcessStat> parse_stat(const std::string& text);
 
+/// RETURNS: whether a thread of the process is in state D, by the files below `proc_root`.
+bool waits_in_kernel(const std::string& proc_root, int64_t pid);
+
 const std::string& boot_id();
 
 /// RETURNS: the time since some moment of this boot; nobody can set it.

@@ -1,4 +1,5 @@
 // Device rules of the process substrate: what a worker may open, said once and looked at again.
+#include <sched.h>
 #include <unistd.h>
 
 #include "base/log.h"
@@ -17,29 +18,65 @@ std::string version_of(const std::vector<process::CgroupTree>& trees) {
   return trees.size() > 1 ? "hybrid" : "v2";
 }
 
+/// RETURNS: nothing if the kernel does not say.
+std::vector<int32_t> first_usable_core() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return {};
+  for (int32_t core = 0; core < CPU_SETSIZE; ++core) {
+    if (CPU_ISSET(static_cast<size_t>(core), &set)) return {core};
+  }
+  return {};
+}
+
+std::string text_of(const Isolation& isolation) {
+  std::string text = "cgroups=" + isolation.cgroups;
+  std::vector<std::string> why;
+  for (const Guard& guard : isolation.guards) {
+    text += " " + guard.name + "=" + quote_text(guard.by.empty() ? "nothing" : guard.by);
+    if (!guard.why_not.empty()) why.push_back(guard.name + ": " + guard.why_not);
+  }
+  return why.empty() ? text : text + " why=" + quote_text(join(why, "; "));
+}
+
 }  // namespace
 
 /// What the kernel lets us hold is found out on a group of its own, so that it is said once and not
 /// with every worker.
-void ProcessSubstrate::tell_isolation() {
+void ProcessSubstrate::find_isolation() {
   const std::vector<process::CgroupTree> trees = process::find_cgroup_trees(
       options_.cgroup_root, process::read_file("/proc/self/cgroup").value_or(""));
-  process::CgroupLimits limits{gibibytes(1), 0, false, {}};
+  process::CgroupLimits limits{gibibytes(1), 1000, options_.cpu_ceiling, first_usable_core()};
   limits.pids = options_.pids_limit;
   if (options_.guard_devices) limits.devices = process::harmless_device_rules();
   const process::WorkerCgroup probe(trees, "probe-" + std::to_string(getpid()), limits);
+  const bool by_list = process::exists(process::device_group(probe.folders()) + "/devices.list");
   probe.remove();
   guards_devices_ = options_.guard_devices && probe.holds_devices();
-  const auto word = [](bool held) { return held ? "held" : "free"; };
-  std::string text = "cgroups=" + version_of(trees) + " memory=" + word(probe.holds_memory()) +
-                     " pids=" + word(probe.holds_pids()) + " devices=" + word(guards_devices_);
-  if (options_.guard_devices && !guards_devices_) {
-    text += " why=" + quote_text("workers can open every device of the machine: " +
-                                 probe.devices_unheld());
-    log_warn("isolation", text);
-    return;
+
+  const auto missing = [&](const char* controller) {
+    if (options_.cgroup_root.empty()) return std::string("cgroups are turned off (--no-cgroups)");
+    return std::string("no writable ") + controller + " cgroup";
+  };
+  const auto held = [&](const char* name, const char* controller, const char* instead) {
+    const std::string by = probe.held_by(name);
+    if (!by.empty()) return Guard{name, by, {}};
+    return Guard{name, instead, missing(controller)};
+  };
+  Guard threads = held("threads", "pids", "");
+  if (options_.pids_limit == 0) threads.why_not = "turned off (--worker-threads 0)";
+  Guard devices{"devices", by_list ? "device list" : "device program", {}};
+  if (!guards_devices_) {
+    devices.by.clear();
+    devices.why_not = options_.guard_devices ? probe.devices_unheld()
+                                             : "turned off (--no-device-guard)";
   }
-  log_info("isolation", text);
+  isolation_ = {version_of(trees),
+                {held("memory", "memory", "rlimit"), held("cpu", "cpu", ""),
+                 held("cores", "cpuset", "affinity"), threads, devices}};
+  const bool open_to_all = options_.guard_devices && !guards_devices_;
+  if (open_to_all) log_warn("isolation", text_of(isolation_));
+  else log_info("isolation", text_of(isolation_));
 }
 
 std::vector<std::string> ProcessSubstrate::device_rules_of(const WorkerProcess& process) {

@@ -68,7 +68,7 @@ Done ProcessSubstrate::prepare() {
   epoll_event event{.events = EPOLLIN, .data = {.fd = inotify_.get()}};
   epoll_ctl(wake_.get(), EPOLL_CTL_ADD, inotify_.get(), &event);
   port_seed_ = make_seed(options_.state_dir);
-  tell_isolation();
+  find_isolation();
 
   DIR* const open_folder = opendir(folder.c_str());
   if (open_folder == nullptr) return errno_error("cannot list " + folder, errno);
@@ -89,6 +89,7 @@ void ProcessSubstrate::adopt(const WorkerKey& key) {
   auto launch = read_record<process::LaunchRecord>(worker.paths.folder + "/launch");
   if (launch.ok()) worker.launch = std::move(*launch);
   worker.state.master_port = worker.launch.master_port;
+  worker.state.cpus = worker.launch.cpus;
   look(worker);
 }
 
@@ -141,6 +142,7 @@ Done ProcessSubstrate::start(const WorkerProcess& process) {
   Worker worker;
   worker.state.key = process.key;
   worker.state.master_port = process.master_port;
+  worker.state.cpus = process.cpus;
   worker.paths = worker_paths(options_.state_dir, process.key);
   const auto reserved = reservations_.find(process.key);
   const bool hands_on = reserved != reservations_.end() && process.master_port != 0 &&
@@ -213,7 +215,7 @@ std::vector<ProcessState> ProcessSubstrate::poll() {
     // Without a watch or a pidfd only looking tells.
     const bool blind = worker.watch < 0 || !worker.shim_fd;
     const bool ended = worker.state.status == WorkerStatus::kEnded;
-    if (!ended && (worker.changed || blind)) look(worker);
+    if (!ended && (worker.changed || worker.killed || blind)) look(worker);
     states.push_back(worker.state);
   }
   return states;
@@ -221,6 +223,15 @@ std::vector<ProcessState> ProcessSubstrate::poll() {
 
 void ProcessSubstrate::look(Worker& worker) {
   worker.changed = false;
+  look_for_end(worker);
+  worker.state.hanging.clear();
+  if (!worker.killed || worker.state.status == WorkerStatus::kEnded) return;
+  process::WorkerScope scope = scope_of(worker);
+  if (process::is_alive(worker.shim)) scope.tree_root = worker.shim.pid;
+  worker.state.hanging = process::find_hanging(scope, options_.proc_root);
+}
+
+void ProcessSubstrate::look_for_end(Worker& worker) {
   if (read_end(worker)) return;
   read_running(worker);
   if (worker.shim.pid == 0) find_shim(worker);
@@ -261,12 +272,14 @@ void ProcessSubstrate::read_running(Worker& worker) {
 /// For an adopted worker whose program does not run yet: the lock tells whether its shim lives.
 void ProcessSubstrate::find_shim(Worker& worker) {
   const process::FolderLock lock(worker.paths.folder);
+  const auto identity = decode<process::ProcessIdentity>(lock.content());
   if (lock.is_mine()) {
-    // No shim, and none will come: it would have had the lock since before it was started.
+    // No shim, and none will come: it would have had the lock since before it was started. What it
+    // wrote there tells if it was of this boot.
+    if (identity.ok()) worker.shim = *identity;
     if (!read_end(worker)) bury(worker);
     return;
   }
-  const auto identity = decode<process::ProcessIdentity>(lock.content());
   if (identity.ok() && identity->pid > 0) hold_shim(worker, *identity);
 }
 
@@ -299,6 +312,7 @@ void ProcessSubstrate::bury(Worker& worker) {
   const bool same_boot =
       worker.shim.boot_id.empty() || worker.shim.boot_id == process::boot_id();
   const process::WorkerScope scope = scope_of(worker);
+  worker.killed = worker.killed || same_boot;
   if (same_boot && !process::kill_members(scope, 20, worker.dying)) {
     worker.changed = true;
     return;
@@ -318,7 +332,9 @@ void ProcessSubstrate::bury(Worker& worker) {
 }
 
 void ProcessSubstrate::let_shim_go(Worker& worker) {
-  if (worker.shim.pid > 0) exiting_shims_.insert(static_cast<pid_t>(worker.shim.pid));
+  // Of before a reboot, say, its number may be that of another child of ours by now.
+  const bool is_there = worker.shim.pid > 0 && process::identify(worker.shim.pid) == worker.shim;
+  if (is_there) exiting_shims_.insert(static_cast<pid_t>(worker.shim.pid));
   shim_fds_.erase(worker.shim_fd.get());
   worker.shim_fd.reset();
   reap_shims();
@@ -354,6 +370,7 @@ Done ProcessSubstrate::signal(const WorkerKey& key, int signal) {
                             &request, 0);
   const int error = errno;
   if (signal == SIGKILL) {
+    worker.killed = true;
     // A shim that is stopped or waits for a dead disk must not keep its worker alive.
     process::WorkerScope scope = scope_of(worker);
     if (process::is_alive(worker.shim)) scope.tree_root = worker.shim.pid;

@@ -36,6 +36,7 @@ class ProcessSubstrate : public Substrate {
   Result<int32_t> reserve_port(const WorkerKey& key) override;
   Done hold_lease(Duration ends_in, Duration kill_in) override;
   std::optional<Duration> lease_left() override;
+  Isolation isolation() const override { return isolation_; }
   int wake_fd() override { return wake_.get(); }
 
  private:
@@ -48,6 +49,7 @@ class ProcessSubstrate : public Substrate {
     process::Fd shim_fd;             ///< pidfd; readable when the shim is gone
     int watch = -1;
     bool changed = true;
+    bool killed = false;             ///< SIGKILL was sent to it
     process::DyingProcesses dying;   ///< what its dead shim left and was killed
   };
 
@@ -59,6 +61,7 @@ class ProcessSubstrate : public Substrate {
   void hold_shim(Worker& worker, const process::ProcessIdentity& shim);
   void read_wakes();
   void look(Worker& worker);
+  void look_for_end(Worker& worker);
   bool read_end(Worker& worker);
   void read_running(Worker& worker);
   void find_shim(Worker& worker);
@@ -67,7 +70,7 @@ class ProcessSubstrate : public Substrate {
   process::WorkerScope scope_of(const Worker& worker) const;
   void let_shim_go(Worker& worker);
   std::vector<std::string> device_rules_of(const WorkerProcess& process);
-  void tell_isolation();
+  void find_isolation();
   void guard_devices();
   void reap_shims();
 
@@ -82,6 +85,7 @@ class ProcessSubstrate : public Substrate {
   process::LeaseFile lease_;
   uint64_t port_seed_ = 0;
   bool guards_devices_ = false;          ///< the kernel lets us
+  Isolation isolation_;
   Duration guarded_at_;                  ///< monotonic: when device rules were last looked at
 };
 

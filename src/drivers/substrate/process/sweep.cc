@@ -69,6 +69,15 @@ std::vector<int64_t> find_members(const WorkerScope& scope) {
   return pids;
 }
 
+std::vector<int64_t> find_hanging(const WorkerScope& scope, const std::string& proc_root) {
+  std::vector<int64_t> pids = scope.cgroup.members();
+  for (const int64_t pid : find_members(scope)) pids.push_back(pid);
+  std::sort(pids.begin(), pids.end());
+  pids.erase(std::unique(pids.begin(), pids.end()), pids.end());
+  std::erase_if(pids, [&](int64_t pid) { return !waits_in_kernel(proc_root, pid); });
+  return pids;
+}
+
 size_t signal_members(const WorkerScope& scope, int signal) {
   if (signal == SIGKILL) scope.cgroup.kill();
   std::map<int64_t, Fd> pinned;

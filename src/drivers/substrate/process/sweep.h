@@ -30,6 +30,11 @@ struct WorkerScope {
 /// RETURNS: the living processes of the worker.
 std::vector<int64_t> find_members(const WorkerScope& scope);
 
+/// RETURNS: those with a thread that waits in the kernel where no signal reaches it (state D), by
+/// the files below `proc_root`. A process whose first thread is dead already is one of them if
+/// another thread of it waits.
+std::vector<int64_t> find_hanging(const WorkerScope& scope, const std::string& proc_root);
+
 /// Sends `signal` to all of them. RETURNS: how many there were.
 size_t signal_members(const WorkerScope& scope, int signal);
 

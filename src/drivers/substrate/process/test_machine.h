@@ -46,6 +46,19 @@ class TestMachine {
   std::unique_ptr<ProcessSubstrate> substrate_;
 };
 
+/// Makes real processes wait in the kernel (state D), where SIGKILL does not reach them: what is
+/// frozen by version 1 of cgroups does. For the rest of this object's life at most.
+class Freezer {
+ public:
+  ~Freezer();
+  /// RETURNS: why this machine cannot do it; empty if the process is frozen.
+  std::string freeze(int64_t pid);
+  void thaw();
+
+ private:
+  std::string group_;
+};
+
 /// Waits up to 20 s, far above what any machine needs. RETURNS: whether it came to hold.
 bool eventually(const std::function<bool()>& condition);
 

@@ -1,11 +1,14 @@
 #include <gtest/gtest.h>
 #include <poll.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
 
+#include "base/text.h"
 #include "drivers/substrate/process/proc.h"
 #include "drivers/substrate/process/test_machine.h"
 
@@ -69,6 +72,31 @@ WorkerProcess act(const std::string& name, const std::string& argument) {
   process.argv = {std::filesystem::read_symlink("/proc/self/exe").string(), "act", name, argument};
   return process;
 }
+
+std::string Freezer::freeze(int64_t pid) {
+  const std::string mount = "/sys/fs/cgroup/freezer";
+  const std::string group = mount + "/keiko-test-" + std::to_string(getpid());
+  if (!exists(mount + "/cgroup.procs") ||
+      (mkdir(group.c_str(), 0755) != 0 && errno != EEXIST)) {
+    return "no writable freezer of cgroups v1, the one way to a process that no signal reaches";
+  }
+  group_ = group;
+  write_control(group + "/cgroup.procs", std::to_string(pid));
+  write_control(group + "/freezer.state", "FROZEN");
+  const auto is_frozen = [&] {
+    return trim(read_file(group + "/freezer.state").value_or("")) == "FROZEN";
+  };
+  return eventually(is_frozen) ? "" : "the kernel does not freeze process " + std::to_string(pid);
+}
+
+void Freezer::thaw() {
+  if (group_.empty()) return;
+  write_control(group_ + "/freezer.state", "THAWED");
+  eventually([&] { return rmdir(group_.c_str()) == 0; });
+  group_.clear();
+}
+
+Freezer::~Freezer() { thaw(); }
 
 ProcessState TestMachine::state(int32_t rank) {
   for (const ProcessState& found : substrate_->poll()) {
