@@ -33,6 +33,8 @@ struct NodeSpec {
   std::vector<Link> links;
   std::map<std::string, std::string> labels;  ///< "zone", "rack" and the operator's own
   std::string version;      ///< of the agent
+  std::string image_runtime;     ///< what runs workers in images, "runc 1.1.5"; empty: nothing
+  std::string image_trouble;     ///< why nothing does, a phrase
   std::optional<HostSpec> host;  ///< absent: the agent cannot tell, or is older than the field
 
   template <class S, class V> static void fields(S& s, V&& v) {
@@ -47,6 +49,8 @@ struct NodeSpec {
     v(9, "labels", s.labels);
     v(10, "version", s.version);
     v(11, "host", s.host);
+    v(12, "image_runtime", s.image_runtime);
+    v(13, "image_trouble", s.image_trouble);
   }
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };

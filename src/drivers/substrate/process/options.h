@@ -36,6 +36,9 @@ struct ProcessSubstrateOptions {
   /// Device nodes, or folders of them, that every worker may open. RDMA NICs are shared by all.
   std::vector<std::string> shared_devices = {"/dev/infiniband"};
 
+  /// The first process of workers in images. Empty: keiko-init beside this program.
+  std::string image_init;
+
   /// How often device rules are looked at, and mended where somebody else rewrote them.
   Duration guard_every = seconds(5);
 

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "model/mount.h"
 #include "model/worker.h"
 
 namespace keiko::process {
@@ -36,6 +37,11 @@ struct LaunchRecord {
   std::string lease;         ///< the lease file (lease.h); empty: none
   int64_t pids = 0;          ///< threads at most; 0: no limit
   std::vector<std::string> device_rules;  ///< "c 195:3 rw"; empty: it may open any
+  std::string image;         ///< folder or archive of its root file system; empty: the machine's
+  std::vector<Mount> mounts;
+  std::vector<std::string> device_files;  ///< nodes, or folders of them, for an image's /dev
+  std::string image_init;    ///< first process in an image (apps/keiko_init)
+  std::string image_store;   ///< where archives are unpacked
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "key", s.key);
@@ -55,6 +61,11 @@ struct LaunchRecord {
     v(15, "lease", s.lease);
     v(16, "pids", s.pids);
     v(17, "device_rules", s.device_rules);
+    v(18, "image", s.image);
+    v(19, "mounts", s.mounts);
+    v(20, "device_files", s.device_files);
+    v(21, "image_init", s.image_init);
+    v(22, "image_store", s.image_store);
   }
 };
 

@@ -1,0 +1,212 @@
+#include "drivers/substrate/process/image/image_program.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+
+#include "base/text.h"
+#include "drivers/substrate/process/files.h"
+#include "drivers/substrate/process/image/image_runtime.h"
+#include "drivers/substrate/process/image/oci_config.h"
+#include "drivers/substrate/process/image/rootfs_stage.h"
+
+namespace keiko::process {
+namespace {
+
+constexpr const char* kInitInside = "/.keiko-init";
+constexpr const char* kDefaultPath =
+    "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+void append_node(const std::string& path, std::vector<ContainerDevice>& devices) {
+  struct stat found{};
+  if (stat(path.c_str(), &found) != 0) return;
+  if (!S_ISCHR(found.st_mode) && !S_ISBLK(found.st_mode)) return;
+  devices.push_back({path, S_ISCHR(found.st_mode) ? 'c' : 'b',
+                     static_cast<int64_t>(major(found.st_rdev)),
+                     static_cast<int64_t>(minor(found.st_rdev))});
+}
+
+std::vector<ContainerDevice> devices_of_files(const std::vector<std::string>& files) {
+  std::vector<ContainerDevice> devices;
+  for (const std::string& file : files) {
+    append_node(file, devices);
+    DIR* const folder = opendir(file.c_str());
+    if (folder == nullptr) continue;
+    while (const dirent* const entry = readdir(folder)) {
+      append_node(file + "/" + entry->d_name, devices);
+    }
+    closedir(folder);
+  }
+  return devices;
+}
+
+class ImageHelper {
+ public:
+  ImageHelper(const LaunchRecord& launch, const WorkerCgroup& cgroup, const ProgramFds& fds,
+              int end)
+      : launch_(launch), cgroup_(cgroup), fds_(fds), end_(end) {}
+
+  Done run();
+  void tell(char kind, std::string text) const;
+
+ private:
+  std::vector<Mount> mounts() const;
+  std::string config() const;
+  std::vector<std::string> call(const RootfsStage& stage, std::vector<std::string> words) const;
+  Error runtime_error(const RootfsStage& stage, const Heard& heard) const;
+  void hold_limits(pid_t pid) const;
+  void remove_runtime_groups() const;
+
+  std::string runtime_group() const { return "/keiko-start-" + launch_.cgroup_name; }
+
+  const LaunchRecord& launch_;
+  const WorkerCgroup& cgroup_;
+  const ProgramFds fds_;
+  const int end_;
+};
+
+void ImageHelper::tell(char kind, std::string text) const {
+  for (char& c : text) {
+    if (c == '\n') c = ' ';
+  }
+  write_all(fds_.status, kind + text + "\n");
+}
+
+/// What every image gets of its machine, and then what the job asked for.
+std::vector<Mount> ImageHelper::mounts() const {
+  std::vector<Mount> all = {{"/sys", "/sys", true}, {launch_.image_init, kInitInside, true}};
+  // Names of other ranks' machines must mean inside what they mean outside.
+  for (const char* const path : {"/etc/hosts", "/etc/resolv.conf"}) {
+    if (exists(path)) all.push_back({path, path, true});
+  }
+  all.insert(all.end(), launch_.mounts.begin(), launch_.mounts.end());
+  return all;
+}
+
+std::string ImageHelper::config() const {
+  ContainerSpec spec;
+  spec.argv = {kInitInside};
+  spec.argv.insert(spec.argv.end(), launch_.argv.begin(), launch_.argv.end());
+  spec.env = launch_.env;
+  spec.env.emplace("PATH", kDefaultPath);
+  spec.env.emplace("HOME", "/tmp");  // the one folder that is always writable
+  spec.workdir = launch_.workdir.empty() ? "/" : launch_.workdir;
+  spec.cgroup = runtime_group();
+  spec.devices = devices_of_files(launch_.device_files);
+  return oci_config(spec);
+}
+
+std::vector<std::string> ImageHelper::call(const RootfsStage& stage,
+                                           std::vector<std::string> words) const {
+  std::vector<std::string> argv = {find_runtime(), "--root", stage.folder() + "/state", "--log",
+                                   stage.folder() + "/log"};
+  argv.insert(argv.end(), words.begin(), words.end());
+  argv.push_back(launch_.cgroup_name);
+  return argv;
+}
+
+/// The runtime's own last error, without its decoration.
+Error ImageHelper::runtime_error(const RootfsStage& stage, const Heard& heard) const {
+  const std::string log = read_file(stage.folder() + "/log").value_or("");
+  const size_t level = log.rfind("level=error msg=\"");
+  std::string why = WIFSIGNALED(heard.status) ? "it was killed" : "it did not say why";
+  if (level != std::string::npos) {
+    why = log.substr(level + 17);
+    why = why.substr(0, why.find("\"\n"));
+  }
+  return failed_precondition("the image " + launch_.image + " does not start: " + why);
+}
+
+/// From here on all that holds for plain programs holds for this one, by the same groups.
+void ImageHelper::hold_limits(pid_t pid) const {
+  if (!cgroup_.take(pid)) tell(kStatusNote, "the worker's cgroup would not take it");
+  if (launch_.memory.count > 0 && !cgroup_.holds_memory()) {
+    const auto bytes = static_cast<rlim_t>(launch_.memory.count);
+    const rlimit limit{bytes, bytes};
+    if (prlimit(pid, RLIMIT_DATA, &limit, nullptr) != 0) {
+      tell(kStatusNote, "memory limit " + to_text(launch_.memory) + " is not held");
+    }
+  }
+  if (launch_.cpus.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int32_t cpu : launch_.cpus) {
+    if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(static_cast<size_t>(cpu), &set);
+  }
+  if (sched_setaffinity(pid, sizeof set, &set) != 0) {
+    tell(kStatusNote, std::string("the worker is not bound to its cpus: ") + std::strerror(errno));
+  }
+}
+
+/// They were the worker's for an instant, and nothing is in them any more.
+void ImageHelper::remove_runtime_groups() const {
+  const std::string& root = launch_.cgroup_root.empty() ? "/sys/fs/cgroup" : launch_.cgroup_root;
+  rmdir((root + runtime_group()).c_str());
+  DIR* const folder = opendir(root.c_str());
+  if (folder == nullptr) return;
+  while (const dirent* const entry = readdir(folder)) {
+    rmdir((root + "/" + entry->d_name + runtime_group()).c_str());
+  }
+  closedir(folder);
+}
+
+Done ImageHelper::run() {
+  if (find_runtime().empty()) {
+    return failed_precondition("runc is not installed on this node any more");
+  }
+  const RootfsStage stage = TRY(RootfsStage::set_up(launch_.image, mounts()));
+  if (!launch_.workdir.empty() && !stage.has_folder(launch_.workdir)) {
+    return failed_precondition("cannot enter the working directory '" + launch_.workdir +
+                               "': it is not in the image; set another workdir or mount it");
+  }
+  TRY(write_atomically(stage.folder() + "/config.json", config(), false));
+  const std::string pid_file = stage.folder() + "/pid";
+  const Heard created = TRY(call_runtime(
+      {call(stage, {"create", "--bundle", stage.folder(), "--pid-file", pid_file,
+                    "--preserve-fds", "2"}),
+       {fds_.status, end_}, fds_.out, fds_.err}));
+  const pid_t pid = std::atoi(read_file(pid_file).value_or("").c_str());
+  if (created.status != 0 || pid <= 0) {
+    const Error why = runtime_error(stage, created);
+    remove_runtime_groups();
+    return why;
+  }
+  hold_limits(pid);
+  remove_runtime_groups();
+  tell(kStatusPid, std::to_string(pid));
+  const Heard started = TRY(call_runtime({call(stage, {"start"})}));
+  if (started.status == 0) return done();
+  kill(pid, SIGKILL);
+  return runtime_error(stage, started);
+}
+
+}  // namespace
+
+void become_image_helper(const LaunchRecord& launch, const WorkerCgroup& cgroup,
+                         const ProgramFds& fds, int end) {
+  setsid();
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  sigprocmask(SIG_SETMASK, &none, nullptr);
+  umask(0022);
+  ImageHelper helper(launch, cgroup, fds, end);
+
+  const Done ran = helper.run();
+  if (!ran.ok()) helper.tell(kStatusFailed, ran.error().message);
+  _exit(ran.ok() ? 0 : 127);
+}
+
+}  // namespace keiko::process
