@@ -64,7 +64,6 @@ Done serve(Given& given) {
   parts.door = &door;
   KmsgLog kernel_log(given.kernel_log);
   if (given.kernel_log != "none") parts.kernel_log = &kernel_log;
-  given.checks.disk = given.state;
   if (!given.no_checks) {
     parts.make_checks = [&given]() -> std::unique_ptr<Checks> {
       return std::make_unique<LocalChecks>(given.checks,
@@ -154,6 +153,9 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
                "zone and rack as labels: a file of the pool's racks, or a program that prints "
                "KEY=VALUE lines")
       .completes = cli::Completes::kFile;
+  options.bytes("--disk-floor", given->agent.disk_floor,
+                "with less room in the state folder the node takes no work until there is half as "
+                "much again; 0: never; a disk below 16 times of it has no floor (64MiB)");
   options.text("--checks-dir", "DIR", given->checks.hooks_dir,
                "executable files that check devices and machine, none for none "
                "(/etc/keiko/checks.d)")

@@ -3,7 +3,9 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/log.h"
 #include "drivers/clock/system/system_clock.h"
+#include "drivers/history/sqlite/sqlite_history.h"
 #include "drivers/journal/sqlite/sqlite_journal.h"
 #include "drivers/logs/files/file_log_store.h"
 #include "server/server.h"
@@ -20,6 +22,16 @@ struct Given {
   bool take_over = false;
 };
 
+/// RETURNS: null if it cannot be had: a server without history is better than none.
+std::unique_ptr<History> open_history(const std::string& state) {
+  SqliteHistoryOptions options;
+  options.directory = state;
+  Result<std::unique_ptr<History>> history = open_sqlite_history(options);
+  if (history.ok()) return std::move(history).value();
+  log_error("history_not_kept", "why=" + quote_text(history.error().message));
+  return nullptr;
+}
+
 Done serve(Given& given) {
   StopSignals signals;
   SqliteJournalOptions options;
@@ -30,6 +42,8 @@ Done serve(Given& given) {
   // A folder whose journal is not to be used is not touched.
   const std::unique_ptr<FileLogStore> logs = TRY(FileLogStore::open(given.state + "/logs"));
   given.server.log_store = logs.get();
+  const std::unique_ptr<History> history = open_history(given.state);
+  given.server.history_store = history.get();
   SystemClockDriver clock(recovery.replayed.state.now);
   return server::run_server(given.server, *journal, clock, std::move(recovery), signals.token(),
                             [](const server::ServerAddresses& at) {
@@ -54,6 +68,10 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
                    "keep a job's output so long after its end; 0: for ever (30d)");
   options.bytes("--log-total", given->server.logs.retention.total,
                 "what all output may take; the oldest ended jobs' goes; 0: no limit (50GiB)");
+  options.duration("--history-keep", given->server.history.keep,
+                   "keep nodes' metrics so long, in spans of 15 min at last; 0: for ever (30d)");
+  options.bytes("--history-total", given->server.history.total,
+                "what the history of metrics may take; 0: no limit (2GiB)");
   options.flag("--take-over", given->take_over,
                "become the journal's writer though another server holds it and hangs");
   return [given](cli::Invocation& call) -> Result<int> {

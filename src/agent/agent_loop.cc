@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "agent/health/known_devices.h"
 #include "agent/machine.h"
 #include "base/digest.h"
 #include "base/log.h"
@@ -70,13 +71,14 @@ bool is_live(const ProcessState& state) { return state.status != WorkerStatus::k
 }  // namespace
 
 Result<std::unique_ptr<AgentLoop>> AgentLoop::open(AgentOptions options, AgentParts parts) {
-  Inventory inventory = TRY(parts.devices.fingerprint());
+  KnownDevices known =
+      know_devices(parts.folder, boot_id(), TRY(parts.devices.fingerprint()));
   NodeSpec spec =
-      TRY(describe_machine(options, parts.folder.instance(), std::move(inventory)));
+      TRY(describe_machine(options, parts.folder.instance(), std::move(known.inventory)));
   add_host(parts.host, spec);
   std::unique_ptr<AgentLoop> loop(
       new AgentLoop(std::move(options), std::move(parts), std::move(spec)));
-  TRY(loop->prepare());
+  TRY(loop->prepare(std::move(known.missing)));
   return loop;
 }
 
@@ -102,7 +104,7 @@ AgentLoop::~AgentLoop() {
   desk_.reset();
 }
 
-Done AgentLoop::prepare() {
+Done AgentLoop::prepare(std::set<std::string> missing) {
   inbox_ = TRY(Inbox::open(options_.queue_limit));
   sockets_ = TRY(WorkerSockets::open([this] { inbox_->wake(); }));
   if (parts_.door != nullptr) {
@@ -113,8 +115,10 @@ Done AgentLoop::prepare() {
   logs_ = std::make_unique<LogReader>(
       parts_.folder.path(), [this](const LogChunk& chunk) { return link_->send(chunk); });
   health_ = std::make_unique<HealthWatch>(
-      HealthSources{parts_.folder, parts_.devices, parts_.kernel_log, &kernel_clock_us}, spec(),
-      parts_.clock.now());
+      HealthSources{parts_.folder, parts_.devices, parts_.kernel_log, &kernel_clock_us,
+                    [this] { return parts_.folder.room(); }, options_.disk_floor,
+                    std::move(missing)},
+      spec(), parts_.clock.now());
   if (parts_.make_checks) {
     checks_ = std::make_unique<CheckDesk>(
         CheckParts{parts_.make_checks, *health_, parts_.folder.path(), [this] { inbox_->wake(); }},
@@ -217,6 +221,7 @@ void AgentLoop::wait(Duration at_most) {
   const int workers_fd = parts_.substrate.wake_fd();
   Duration left = std::min(at_most, workers_fd < 0 ? kLookBlind : kLookEvery);
   if (wake_at_) left = std::min(left, *wake_at_ - now);
+  left = std::min(left, health_look_ + kLookEvery - now);
   if (link_status_ == LinkStatus::kClosed && !stopping_) left = std::min(left, dial_at_ - now);
   for (const auto& [key, until] : held_ends_) left = std::min(left, until - now);
   if (look_now_) left = Duration{};
@@ -307,6 +312,7 @@ void AgentLoop::look_at_health(bool at_once) {
     readings_.clear();
   }
   const bool changed = health_->look(now);
+  if (shipper_) shipper_->set_short_of_room(health_->is_disk_low());
   if (checks_ && !stopping_) checks_->look(now);
   if (changed && link_status_ == LinkStatus::kOpen) {
     static_cast<void>(link_->send(health_->report()));

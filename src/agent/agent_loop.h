@@ -15,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -82,7 +83,7 @@ class AgentLoop : private AgentListener {
   enum class LinkStatus { kClosed, kDialled, kOpen };
 
   AgentLoop(AgentOptions options, AgentParts parts, NodeSpec spec);
-  Done prepare();
+  Done prepare(std::set<std::string> missing);
 
   // Of the link's thread.
   void on_connected() override;
@@ -121,7 +122,7 @@ class AgentLoop : private AgentListener {
   void carry_out(const node::WakeAt& effect);
   void carry_out(const node::Note& effect);
   void carry_out(const node::Quit& effect);
-  Done start_worker(const WorkerLaunch& launch, bool reserve_port);
+  Done start_worker(const node::Spawn& effect, std::map<std::string, std::string> visible);
   std::vector<int32_t> cores_for(const WorkerLaunch& launch) const;
   void hold_lease();
 
@@ -130,6 +131,7 @@ class AgentLoop : private AgentListener {
   void take_checks();
   void start_now(const node::Spawn& effect);
   void refuse(const WorkerKey& key, EndCause cause, const std::string& why);
+  void refuse_without_devices(const WorkerLaunch& launch, const std::string& why);
   void carry_out(const node::ActOnHealth& effect);
 
   const AgentOptions options_;

@@ -90,7 +90,7 @@ TEST_F(AgentLoopTest, reports_a_worker_whose_devices_are_gone) {
   launch.devices = {Device{"fake-99", "cpu", "cpu", 0, 0, {}, {}}};
   say(StartWorker{launch});
   EXPECT_EQ(last_report().status, WorkerStatus::kEnded);
-  EXPECT_EQ(last_report().end.cause, EndCause::kStartFailed);
+  EXPECT_EQ(last_report().end.cause, EndCause::kNotWell);
   EXPECT_THAT(last_report().end.last_words, HasSubstr("fake-99"));
   EXPECT_THAT(substrate_->poll(), IsEmpty());
 }

@@ -1,6 +1,7 @@
 // The hands of the agent's loop: how each effect of the brain is carried out.
 #include <csignal>
 #include <set>
+#include <utility>
 
 #include "agent/agent_loop.h"
 #include "agent/machine.h"
@@ -47,7 +48,11 @@ void AgentLoop::carry_out(const node::Spawn& effect) { admit(effect); }
 
 void AgentLoop::start_now(const node::Spawn& effect) {
   const WorkerLaunch& launch = effect.launch;
-  const Done started = start_worker(launch, effect.reserve_port);
+  std::vector<std::string> uuids;
+  for (const Device& device : launch.devices) uuids.push_back(device.uuid);
+  Result<std::map<std::string, std::string>> visible = parts_.devices.visibility(uuids);
+  if (!visible.ok()) return refuse_without_devices(launch, visible.error().message);
+  const Done started = start_worker(effect, std::move(visible).value());
   look_now_ = true;
   if (started.ok()) return;
   const bool nodes_fault = is_nodes_fault(started.error());
@@ -65,17 +70,18 @@ void AgentLoop::refuse(const WorkerKey& key, EndCause cause, const std::string& 
   own_events_.push_back(node::WorkerChanged{std::move(report)});
 }
 
-Done AgentLoop::start_worker(const WorkerLaunch& launch, bool reserve_port) {
+Done AgentLoop::start_worker(const node::Spawn& effect,
+                             std::map<std::string, std::string> visible) {
+  const WorkerLaunch& launch = effect.launch;
   const WorkerPaths paths = worker_paths(parts_.folder.path(), launch.key);
-  const int32_t own_port = reserve_port ? TRY(parts_.substrate.reserve_port(launch.key)) : 0;
+  const int32_t own_port =
+      effect.reserve_port ? TRY(parts_.substrate.reserve_port(launch.key)) : 0;
   node::NodeTerms terms;
   terms.node_name = spec().name;
   terms.socket_path = paths.socket;
   terms.master_port = own_port != 0 ? own_port : launch.master_port;
   terms.base = options_.base_env;
-  std::vector<std::string> uuids;
-  for (const Device& device : launch.devices) uuids.push_back(device.uuid);
-  terms.devices = TRY(parts_.devices.visibility(uuids));
+  terms.devices = std::move(visible);
   node::WorkerEnvironment environment = node::environment_of(launch, terms);
   if (!environment.overridden.empty()) {
     log_info("environment_overridden", "worker=" + to_text(launch.key) + " by_user=" +
@@ -106,7 +112,9 @@ Done AgentLoop::start_worker(const WorkerLaunch& launch, bool reserve_port) {
     return started;
   }
   known_[launch.key].key = launch.key;
-  if (checks_) checks_->occupy(launch.key, uuids);
+  std::vector<std::string> uuids;
+  for (const Device& device : launch.devices) uuids.push_back(device.uuid);
+  if (checks_) checks_->occupy(launch.key, std::move(uuids));
   return done();
 }
 

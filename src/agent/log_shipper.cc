@@ -20,6 +20,7 @@ namespace {
 constexpr std::chrono::milliseconds kLookBlind{100};
 constexpr std::chrono::seconds kLookAnyway{5};
 constexpr std::chrono::minutes kScanEvery{10};
+constexpr std::chrono::seconds kScanEveryWhenShort{2};
 
 std::chrono::nanoseconds span(Duration duration) { return std::chrono::nanoseconds(duration.ns); }
 
@@ -51,6 +52,14 @@ void LogShipper::set_live(const WorkerKey& key, bool live) {
     const std::lock_guard lock(mutex_);
     orders_.push_back({key, live});
     moving_.insert(key);
+  }
+  wake();
+}
+
+void LogShipper::set_short_of_room(bool is_short) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(short_of_room_, is_short) == is_short) return;
   }
   wake();
 }
@@ -138,10 +147,12 @@ void LogShipper::wait() {
 void LogShipper::take_orders() {
   std::vector<Liveness> orders;
   bool adopt_now = false;
+  bool is_short = false;
   {
     const std::lock_guard lock(mutex_);
     orders.swap(orders_);
     adopt_now = std::exchange(adopt_wanted_, false);
+    is_short = short_of_room_;
   }
   for (const Liveness& order : orders) {
     for (const LogStream stream : {LogStream::kOut, LogStream::kErr}) {
@@ -156,9 +167,12 @@ void LogShipper::take_orders() {
     }
   }
   const auto now = Steady::now();
-  if (!adopt_now && now < scan_at_) return;
-  if (adopt_now || scan_at_ != Steady::time_point{}) scan_folder();
-  scan_at_ = now + kScanEvery;
+  keep_ = is_short ? Duration{} : options_.keep;
+  const bool first_short = is_short && !was_short_;
+  was_short_ = is_short;
+  if (!adopt_now && !first_short && now < scan_at_) return;
+  if (adopt_now || first_short || scan_at_ != Steady::time_point{}) scan_folder();
+  scan_at_ = now + (is_short ? kScanEveryWhenShort : kScanEvery);
 }
 
 void LogShipper::take_receipts() {

@@ -51,6 +51,9 @@ class LogShipper : private LogShipListener {
   /// Takes up what lies in the folder from earlier agents: of workers that were not named live.
   void adopt();
 
+  /// Meanwhile the node's copy of what is durable at the server goes at once.
+  void set_short_of_room(bool is_short);
+
   /// RETURNS: whether it is worth waiting for the worker's output to become durable: a call is
   /// open, the server takes output, and some of this worker's is missing there.
   bool is_shipping(const WorkerKey& key);
@@ -93,6 +96,7 @@ class LogShipper : private LogShipListener {
   std::vector<Liveness> orders_;
   std::vector<LogReceipt> receipts_;
   bool adopt_wanted_ = false;
+  bool short_of_room_ = false;
   bool opened_ = false;                ///< news of the call
   bool closed_ = false;
   bool stopping_ = false;
@@ -103,6 +107,8 @@ class LogShipper : private LogShipListener {
   logship::ShipState state_;
   LogWatch watch_;
   std::set<WorkerKey> live_;
+  Duration keep_;                      ///< now; see set_short_of_room()
+  bool was_short_ = false;
   Call call_ = Call::kClosed;
   Steady::time_point dial_at_;
   Duration redial_;

@@ -62,7 +62,7 @@ bool LogShipper::take_found(const WorkerKey& key, const std::string& folder) {
     state_.set_size(err, size_of(err), true);
     return false;
   }
-  if (seconds(*age) < options_.keep) return false;
+  if (seconds(*age) < keep_) return false;
   std::error_code error;
   for (const std::string& path : {path_of(out), path_of(err), mark}) fs::remove(path, error);
   return true;

@@ -42,6 +42,10 @@ struct AgentOptions {
   Duration log_flush = seconds(1);
   /// How long the node keeps output that the server has.
   Duration log_keep = hours(1);
+  /// With less room than this on the state folder's disk the node takes no work, and what it keeps
+  /// of ended workers goes early; 0: never. It takes work again at half as much more. A disk below
+  /// sixteen times of this has no floor.
+  Bytes disk_floor = mebibytes(64);
   /// Which checks are made when.
   health::CheckOptions checks;
   /// Messages of the server that may wait for the loop. Beyond it the stream is given up, since the

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/random.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -142,6 +143,14 @@ Done StateFolder::load_instance() {
 
 Done StateFolder::store(const std::string& name, const std::string& bytes) const {
   return write_durably(path_ + "/" + name, bytes);
+}
+
+Result<health::DiskRoom> StateFolder::room() const {
+  struct statvfs disk {};
+  if (statvfs(path_.c_str(), &disk) != 0) return errno_error("statvfs " + path_, errno);
+  const auto block = static_cast<int64_t>(disk.f_frsize);
+  return health::DiskRoom{Bytes{static_cast<int64_t>(disk.f_bavail) * block},
+                          Bytes{static_cast<int64_t>(disk.f_blocks) * block}};
 }
 
 Result<std::string> StateFolder::load(const std::string& name) const {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "base/result.h"
+#include "core/health/checks/disk_guard.h"
 
 namespace keiko::agent {
 
@@ -28,6 +29,8 @@ class StateFolder {
 
   /// Keeps bytes under a name, whole or not at all, also over a crash of the machine.
   Done store(const std::string& name, const std::string& bytes) const;
+  /// RETURNS: what the folder's disk has for us, and how large it is.
+  Result<health::DiskRoom> room() const;
   /// RETURNS: what was stored last; kNotFound if nothing was.
   Result<std::string> load(const std::string& name) const;
 

@@ -7,23 +7,21 @@
 #include <string>
 #include <vector>
 
+#include "cli/fake_nodes.h"
 #include "cli/main_cli.h"
 #include "wire/convert.h"
 
 namespace keiko::cli {
 
 /// Answers from what the test put into it; records what was asked.
-class FakeClient : public Client {
+class FakeClient : public FakeNodes {
  public:
   std::vector<v1::Job> jobs;
-  std::vector<v1::Node> nodes;
   std::vector<v1::Event> events;
   std::vector<v1::LogPiece> pieces;
   v1::ExplainJobResponse verdict;
-  Done reachable = done();                 ///< what every call gives if it is an error
   std::vector<v1::SubmitJobRequest> submitted;
   std::vector<v1::ActOnJobRequest> actions;
-  std::vector<v1::ActOnNodeRequest> node_actions;
   std::function<void()> on_get;            ///< called at each get_job: lets time pass
   int log_breaks = 0;                      ///< so many reads of logs break after half their pieces
 
@@ -88,26 +86,6 @@ class FakeClient : public Client {
   Result<v1::ExplainJobResponse> explain_job(const v1::ExplainJobRequest&) override {
     TRY(reachable);
     return verdict;
-  }
-  Result<v1::ListNodesResponse> list_nodes(const v1::ListNodesRequest&) override {
-    TRY(reachable);
-    v1::ListNodesResponse response;
-    for (const v1::Node& node : nodes) *response.add_nodes() = node;
-    return response;
-  }
-  Result<v1::Node> get_node(const v1::GetNodeRequest& request) override {
-    TRY(reachable);
-    for (const v1::Node& node : nodes) {
-      if (node.name() == request.node()) return node;
-    }
-    return not_found("no node " + request.node());
-  }
-  Result<v1::ActOnNodeResponse> act_on_node(const v1::ActOnNodeRequest& request) override {
-    TRY(reachable);
-    node_actions.push_back(request);
-    v1::ActOnNodeResponse response;
-    response.set_node(request.node());
-    return response;
   }
   Result<v1::GetVersionResponse> get_version() override {
     TRY(reachable);

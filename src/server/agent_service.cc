@@ -15,9 +15,9 @@ namespace {
 class AgentStream : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerMessage>,
                     public AgentPort {
  public:
-  AgentStream(ServerLoop& loop, LogRelay& relay, const StreamOptions& options,
+  AgentStream(ServerLoop& loop, const StreamParts& parts, const StreamOptions& options,
               grpc::CallbackServerContext* context)
-      : loop_(loop), relay_(relay), options_(options), context_(context) {}
+      : loop_(loop), parts_(parts), options_(options), context_(context) {}
 
   void start(const std::shared_ptr<AgentStream>& self) {
     self_ = self;
@@ -30,6 +30,7 @@ class AgentStream : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerM
   void send(v1::ServerMessage message) override {
     const std::lock_guard lock(mutex_);
     if (finishing_) return;
+    if (message.has_welcome()) welcomed_ = true;
     queued_bytes_ += message.ByteSizeLong();
     if (queued_bytes_ > options_.agent_buffer_bytes) {
       log_warn("agent_cut", "connection=" + std::to_string(connection_));
@@ -89,6 +90,7 @@ class AgentStream : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerM
   Done take() {
     switch (incoming_.body_case()) {
       case v1::AgentMessage::kHello: {
+        node_ = incoming_.hello().node().name();
         loop_.post_event(cluster::HelloReceived{connection_, TRY(from_proto(incoming_.hello()))});
         return done();
       }
@@ -102,6 +104,9 @@ class AgentStream : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerM
       }
       case v1::AgentMessage::kReadings: {
         // Past the loop: readings decide nothing, and there may be thousands a second.
+        if (parts_.history != nullptr && is_welcome()) {
+          parts_.history->put(node_, quantities(incoming_.readings()));
+        }
         loop_.agents().readings().put(connection_, std::move(*incoming_.mutable_readings()));
         read_next();
         return done();
@@ -109,17 +114,31 @@ class AgentStream : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerM
       case v1::AgentMessage::kLogChunk: {
         LogChunk chunk = from_proto(std::move(*incoming_.mutable_log_chunk()));
         loop_.post_from_agent([this, self = self_, chunk = std::move(chunk)] {
-          relay_.on_chunk(loop_.view(), chunk);
+          parts_.relay.on_chunk(loop_.view(), chunk);
           read_next();
         });
         return done();
       }
-      default:
-        return invalid_argument(
-            "the agent sent a message that this server does not know; update the "
-            "server",
-            "body");
+      case v1::AgentMessage::BODY_NOT_SET: pass_over(); return done();
     }
+    return done();
+  }
+
+  /// A newer agent may say what this server does not know yet; what it does know goes on.
+  void pass_over() {
+    if (!passed_over_) {
+      log_warn(
+          "agent_message_unknown",
+          "node=" + quote_text(node_) +
+              " effect=\"it is passed over, as others of its kind\" remedy=\"update the server\"");
+    }
+    passed_over_ = true;
+    read_next();
+  }
+
+  bool is_welcome() {
+    const std::lock_guard lock(mutex_);
+    return welcomed_;
   }
 
   /// What is queued still goes out, unless `at_once`.
@@ -139,17 +158,20 @@ class AgentStream : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerM
   }
 
   ServerLoop& loop_;
-  LogRelay& relay_;
+  const StreamParts parts_;
   const StreamOptions options_;
   grpc::CallbackServerContext* const context_;
   uint64_t connection_ = 0;
   std::shared_ptr<AgentStream> self_;
   v1::AgentMessage incoming_;
+  std::string node_;          // of its hello; of the reading thread alone, as the next
+  bool passed_over_ = false;
 
   std::mutex mutex_;
   std::deque<v1::ServerMessage> queue_;  // the front is being written
   size_t queued_bytes_ = 0;
   grpc::Status status_;
+  bool welcomed_ = false;     // the brain took its hello: it is that node
   bool finishing_ = false;
   bool finished_ = false;
 };
@@ -158,14 +180,14 @@ class AgentStream : public grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerM
 
 grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerMessage>* AgentGrpcService::Session(
     grpc::CallbackServerContext* context) {
-  auto stream = std::make_shared<AgentStream>(loop_, relay_, options_, context);
+  auto stream = std::make_shared<AgentStream>(loop_, parts_, options_, context);
   stream->start(stream);
   return stream.get();
 }
 
 grpc::ServerBidiReactor<v1::LogShipment, v1::LogReceipt>* AgentGrpcService::ShipLogs(
     grpc::CallbackServerContext* context) {
-  return make_ship_stream(context, archive_);
+  return make_ship_stream(context, parts_.archive);
 }
 
 }  // namespace keiko::server

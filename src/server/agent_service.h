@@ -3,18 +3,15 @@
 #pragma once
 
 #include "keiko/v1/agent.grpc.pb.h"
-#include "server/log_relay.h"
-#include "server/logs/log_archive.h"
+#include "server/grpc_server.h"
 #include "server/server_loop.h"
 
 namespace keiko::server {
 
 class AgentGrpcService : public v1::AgentService::CallbackService {
  public:
-  /// `archive` null: no output is kept here.
-  AgentGrpcService(ServerLoop& loop, LogRelay& relay, LogArchive* archive,
-                   const StreamOptions& options)
-      : loop_(loop), relay_(relay), archive_(archive), options_(options) {}
+  AgentGrpcService(ServerLoop& loop, const StreamParts& parts, const StreamOptions& options)
+      : loop_(loop), parts_(parts), options_(options) {}
 
   grpc::ServerBidiReactor<v1::AgentMessage, v1::ServerMessage>* Session(
       grpc::CallbackServerContext* context) override;
@@ -24,8 +21,7 @@ class AgentGrpcService : public v1::AgentService::CallbackService {
 
  private:
   ServerLoop& loop_;
-  LogRelay& relay_;
-  LogArchive* const archive_;
+  const StreamParts parts_;
   const StreamOptions options_;
 };
 

@@ -3,6 +3,7 @@
 
 #include <memory>
 
+#include "server/history/history_request.h"
 #include "server/queries.h"
 #include "wire/convert.h"
 #include "wire/words.h"
@@ -181,14 +182,35 @@ void ClusterApi::get_version(const v1::GetVersionRequest&, Then<v1::GetVersionRe
   loop_.query<v1::GetVersionResponse>(
       [this](const View& view) -> Result<v1::GetVersionResponse> {
         v1::GetVersionResponse response;
-        response.set_version(version_);
-        response.set_term(term_);
-        set_proto(*response.mutable_started_at(), Time{started_at_.ns});
+        response.set_version(identity_.version);
+        response.set_term(identity_.term);
+        set_proto(*response.mutable_started_at(), Time{identity_.started_at.ns});
         response.set_read_only(view.commits.is_full());
         if (view.commits.is_full()) response.set_message(view.commits.why_full());
         return response;
       },
       std::move(then));
+}
+
+void ClusterApi::get_history(const v1::GetHistoryRequest& request,
+                             Then<v1::GetHistoryResponse> then) {
+  if (history_ == nullptr) {
+    return then(failed_precondition("this server keeps no history of metrics; its log says why"));
+  }
+  const Result<HistorySpan> span = parse_history_span(request);
+  if (!span.ok()) return then(span.error());
+  const auto find = [request](const View& view) -> Result<HistoryPlace> {
+    return find_history_place(view, request);
+  };
+  loop_.query<HistoryPlace>(find, [this, request, then, span = *span](Result<HistoryPlace> place) {
+    if (!place.ok()) return then(place.error());
+    const auto& metrics = request.metrics();
+    history_->read({place->node, place->device, {metrics.begin(), metrics.end()}, span},
+                   [then, place = *place](Result<HistoryAnswer> answer) {
+                     if (!answer.ok()) return then(answer.error());
+                     then(to_response(place, *answer));
+                   });
+  });
 }
 
 }  // namespace keiko::server

@@ -7,6 +7,7 @@
 #include <functional>
 
 #include "keiko/v1/cluster.pb.h"
+#include "server/history/history_keeper.h"
 #include "server/server_loop.h"
 
 namespace keiko::server {
@@ -16,10 +17,18 @@ using Then = std::function<void(Result<T>)>;
 
 inline constexpr int kMaxBatch = 10'000;
 
+/// What the server tells of itself.
+struct ServerIdentity {
+  std::string version;
+  uint64_t term = 0;
+  WallTime started_at;
+};
+
 class ClusterApi {
  public:
-  ClusterApi(ServerLoop& loop, std::string version, uint64_t term, WallTime started_at)
-      : loop_(loop), version_(std::move(version)), term_(term), started_at_(started_at) {}
+  /// `history` null: none is kept.
+  ClusterApi(ServerLoop& loop, HistoryKeeper* history, ServerIdentity identity)
+      : loop_(loop), history_(history), identity_(std::move(identity)) {}
 
   void submit_job(const v1::SubmitJobRequest& request, Then<v1::SubmitJobResponse> then);
   void submit_jobs(const v1::SubmitJobsRequest& request, Then<v1::SubmitJobsResponse> then);
@@ -32,13 +41,14 @@ class ClusterApi {
   void act_on_node(const v1::ActOnNodeRequest& request, Then<v1::ActOnNodeResponse> then);
   void get_version(const v1::GetVersionRequest& request, Then<v1::GetVersionResponse> then);
 
+  void get_history(const v1::GetHistoryRequest& request, Then<v1::GetHistoryResponse> then);
+
   ServerLoop& loop() { return loop_; }
 
  private:
   ServerLoop& loop_;
-  const std::string version_;
-  const uint64_t term_;
-  const WallTime started_at_;
+  HistoryKeeper* const history_;
+  const ServerIdentity identity_;
 };
 
 }  // namespace keiko::server

@@ -56,17 +56,17 @@ Unary* ClusterGrpcService::ExplainJob(Context* context, const v1::ExplainJobRequ
   return answer(api_, &ClusterApi::explain_job, context, request, response);
 }
 
-Unary* ClusterGrpcService::ListNodes(Context* context, const v1::ListNodesRequest* request,
+Unary* NodeGrpcService::ListNodes(Context* context, const v1::ListNodesRequest* request,
                                      v1::ListNodesResponse* response) {
   return answer(api_, &ClusterApi::list_nodes, context, request, response);
 }
 
-Unary* ClusterGrpcService::GetNode(Context* context, const v1::GetNodeRequest* request,
+Unary* NodeGrpcService::GetNode(Context* context, const v1::GetNodeRequest* request,
                                    v1::Node* response) {
   return answer(api_, &ClusterApi::get_node, context, request, response);
 }
 
-Unary* ClusterGrpcService::ActOnNode(Context* context, const v1::ActOnNodeRequest* request,
+Unary* NodeGrpcService::ActOnNode(Context* context, const v1::ActOnNodeRequest* request,
                                      v1::ActOnNodeResponse* response) {
   return answer(api_, &ClusterApi::act_on_node, context, request, response);
 }
@@ -74,6 +74,11 @@ Unary* ClusterGrpcService::ActOnNode(Context* context, const v1::ActOnNodeReques
 Unary* ClusterGrpcService::GetVersion(Context* context, const v1::GetVersionRequest* request,
                                       v1::GetVersionResponse* response) {
   return answer(api_, &ClusterApi::get_version, context, request, response);
+}
+
+Unary* NodeGrpcService::GetHistory(Context* context, const v1::GetHistoryRequest* request,
+                                      v1::GetHistoryResponse* response) {
+  return answer(api_, &ClusterApi::get_history, context, request, response);
 }
 
 grpc::ServerWriteReactor<v1::Event>* ClusterGrpcService::WatchEvents(

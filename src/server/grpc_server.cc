@@ -17,12 +17,12 @@ namespace {
 
 class RunningGrpcServer : public GrpcServer {
  public:
-  RunningGrpcServer(const ServerOptions& options, ClusterApi& api, const LogParts& logs,
+  RunningGrpcServer(const ServerOptions& options, ClusterApi& api, const StreamParts& parts,
                     ServerProbe& probe)
       : attach_relay_(api.loop()),
         attach_(attach_relay_),
-        cluster_(api, logs.relay, probe),
-        agents_(api.loop(), logs.relay, logs.archive, options.streams) {}
+        cluster_(api, parts.relay, probe),
+        agents_(api.loop(), parts, options.streams) {}
 
   ~RunningGrpcServer() override { stop(); }
 
@@ -66,9 +66,10 @@ class RunningGrpcServer : public GrpcServer {
 }  // namespace
 
 Result<std::unique_ptr<GrpcServer>> start_grpc_server(const ServerOptions& options, ClusterApi& api,
-                                                      const LogParts& logs, ServerProbe& probe) {
+                                                      const StreamParts& parts,
+                                                      ServerProbe& probe) {
   TRY(check_port_free(options.listen, options.grpc_port, "--grpc-port"));
-  auto server = std::make_unique<RunningGrpcServer>(options, api, logs, probe);
+  auto server = std::make_unique<RunningGrpcServer>(options, api, parts, probe);
   const std::string address = host_port(options.listen, options.grpc_port);
   if (!server->start(address)) {
     return unavailable("cannot listen on " + address +

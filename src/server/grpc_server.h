@@ -19,13 +19,14 @@ class GrpcServer {
   virtual void stop() = 0;
 };
 
-struct LogParts {
+struct StreamParts {
   LogRelay& relay;
-  LogArchive* archive = nullptr;  ///< null: no output is kept here
+  LogArchive* archive = nullptr;     ///< null: no output is kept here
+  HistoryKeeper* history = nullptr;  ///< null: no metrics are kept here
 };
 
 /// RETURNS: kAlreadyExists if the port is taken, naming it, who might hold it and the flag.
 Result<std::unique_ptr<GrpcServer>> start_grpc_server(const ServerOptions& options, ClusterApi& api,
-                                                      const LogParts& logs, ServerProbe& probe);
+                                                      const StreamParts& parts, ServerProbe& probe);
 
 }  // namespace keiko::server

@@ -125,7 +125,8 @@ std::shared_ptr<Feed> HttpGateway::open_feed(const HttpCall& call, const RouteMa
 void HttpGateway::answer(const HttpCall& call_in, const RouteMatch& match, OnAnswer on_answer) {
   const std::string& body = call_in.body;
   const auto value = [&](const char* name) { return match.path.at(name); };
-  if (match.path.count("action") == 0 && match.path.size() == 1) {
+  if (match.path.count("action") == 0 && match.path.size() == 1 &&
+      match.id != RouteId::kGetHistory) {
     const Done none = no_parameters(match);
     if (!none.ok()) return on_answer(error_answer(none.error()));
   }
@@ -143,6 +144,9 @@ void HttpGateway::answer(const HttpCall& call_in, const RouteMatch& match, OnAns
                   std::move(on_answer));
     case RouteId::kListNodes:
       return call(api_, &ClusterApi::list_nodes, list_nodes_request(match), std::move(on_answer));
+    case RouteId::kGetHistory:
+      return call(api_, &ClusterApi::get_history, get_history_request(match),
+                  std::move(on_answer));
     case RouteId::kGetJob: {
       v1::GetJobRequest request;
       request.set_job(value("job"));

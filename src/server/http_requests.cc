@@ -5,6 +5,7 @@
 
 #include "base/id.h"
 #include "base/text.h"
+#include "wire/convert.h"
 #include "wire/json.h"
 #include "wire/utf8.h"
 
@@ -58,6 +59,16 @@ class Parameters {
     if (problem == std::errc() && end == value.data() + value.size()) return parsed;
     fail(name, quote_text(clean_utf8(value)) + " is not a whole number that fits");
     return fallback;
+  }
+
+  /// "90s", "1h30m". RETURNS: 0 if it was not given.
+  Duration duration(const std::string& name) {
+    const std::string value = text(name);
+    if (value.empty()) return {};
+    const Result<Duration> parsed = parse_duration(value);
+    if (parsed.ok()) return *parsed;
+    fail(name, clean_utf8(parsed.error().message));
+    return {};
   }
 
   bool flag(const std::string& name) {
@@ -145,6 +156,19 @@ Result<v1::ListNodesRequest> list_nodes_request(const RouteMatch& match) {
   request.set_page_token(parameters.text("page_token"));
   for (const std::string& status : parameters.texts("status")) request.add_statuses(status);
   request.set_with_topology(parameters.flag("topology"));
+  TRY(parameters.finish());
+  return request;
+}
+
+Result<v1::GetHistoryRequest> get_history_request(const RouteMatch& match) {
+  Parameters parameters(match);
+  v1::GetHistoryRequest request;
+  request.set_node(TRY(path_value(match, "node")));
+  request.set_device(parameters.text("device"));
+  for (const std::string& metric : parameters.texts("metric")) request.add_metrics(metric);
+  set_proto(*request.mutable_since(), parameters.duration("since"));
+  set_proto(*request.mutable_until(), parameters.duration("until"));
+  set_proto(*request.mutable_step(), parameters.duration("step"));
   TRY(parameters.finish());
   return request;
 }

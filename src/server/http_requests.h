@@ -14,6 +14,7 @@ Result<v1::ActOnJobRequest> act_on_job_request(const RouteMatch& match, const st
 Result<v1::ActOnNodeRequest> act_on_node_request(const RouteMatch& match, const std::string& body);
 /// Also for /v1/devices.
 Result<v1::ListNodesRequest> list_nodes_request(const RouteMatch& match);
+Result<v1::GetHistoryRequest> get_history_request(const RouteMatch& match);
 Result<v1::ReadLogsRequest> read_logs_request(const RouteMatch& match,
                                               const std::string& last_event_id);
 Result<v1::WatchEventsRequest> watch_events_request(const RouteMatch& match,

@@ -17,6 +17,7 @@ constexpr std::array kRoutes{
     Route{RouteId::kExplainJob, "GET", "/v1/jobs/{job}/why"},
     Route{RouteId::kListNodes, "GET", "/v1/nodes"},
     Route{RouteId::kGetNode, "GET", "/v1/nodes/{node}"},
+    Route{RouteId::kGetHistory, "GET", "/v1/nodes/{node}/history"},
     Route{RouteId::kActOnNode, "POST", "/v1/nodes/{node}:{action}"},
     Route{RouteId::kListDevices, "GET", "/v1/devices"},
     Route{RouteId::kEvents, "GET", "/v1/events"},

@@ -11,7 +11,7 @@ namespace keiko::server {
 
 enum class RouteId : int {
   kListJobs, kSubmitJob, kGetJob, kActOnJob, kReadLogs, kExplainJob, kListNodes, kGetNode,
-  kActOnNode, kListDevices, kEvents, kVersion, kHealth, kMetrics, kOpenApi,
+  kGetHistory, kActOnNode, kListDevices, kEvents, kVersion, kHealth, kMetrics, kOpenApi,
 };
 
 /// One row of the table. A pattern's segments are literal or "{name}"; "{name}:{action}" splits a

@@ -9,6 +9,7 @@
 #include "core/logship/retention.h"
 
 namespace keiko {
+class History;
 class LogStore;
 }
 
@@ -70,6 +71,22 @@ struct LogOptions {
   Duration sweep_every = minutes(1);
 };
 
+/// The history of metrics.
+struct HistoryOptions {
+  /// How long the coarsest spans, of 15 minutes, are kept; 0: for ever. A month shows last month's
+  /// trouble beside today's. Finer spans go after 6 h (10 s) and 7 d (1 min).
+  Duration keep = hours(24 * 30);
+  /// What the file may take; beyond it the oldest of the finest spans go first. A span of
+  /// a node with 8 devices took 5.5 KB (docs/BENCH.md).
+  Bytes total = gibibytes(2);
+  /// Ended spans are written this often. Agents tell once a second, a span is 10 s.
+  Duration write_every = seconds(2);
+  /// Spans that may wait for the disk, one a node and 10 s: 10,000 nodes for 20 s.
+  size_t queue_rows = 20'000;
+  /// How often what is too old is removed.
+  Duration sweep_every = minutes(1);
+};
+
 struct HttpOptions {
   size_t header_limit_bytes = 16 * 1024;
   size_t body_limit_bytes = 1024 * 1024;
@@ -84,6 +101,8 @@ struct HttpOptions {
 struct ServerOptions {
   /// Where workers' output is kept; outlives the server. Null: on the nodes alone.
   LogStore* log_store = nullptr;
+  /// Where the metrics' past is kept; outlives the server. Null: it is not kept.
+  History* history_store = nullptr;
   /// Address to listen on. There is no authentication yet, so the default is this machine alone.
   std::string listen = "127.0.0.1";
   int grpc_port = 7070;  ///< agents, command line, SDKs; 0: any free one
@@ -94,6 +113,7 @@ struct ServerOptions {
   LoopOptions loop;
   StreamOptions streams;
   LogOptions logs;       ///< of what is kept in log_store
+  HistoryOptions history;  ///< of what is kept in history_store
   HttpOptions http;
 };
 

@@ -10,6 +10,7 @@
 #include "server/address_file.h"
 #include "server/cluster_api.h"
 #include "server/grpc_server.h"
+#include "server/history/history_keeper.h"
 #include "server/http_server.h"
 #include "server/listening.h"
 #include "server/log_relay.h"
@@ -108,6 +109,13 @@ std::unique_ptr<LogArchive> make_archive(const ServerOptions& options, Clock& cl
                                       });
 }
 
+/// RETURNS: the keeper of metrics' past, if there is where to keep it.
+std::unique_ptr<HistoryKeeper> make_history(const ServerOptions& options, Clock& clock,
+                                            ServerProbe& probe) {
+  if (options.history_store == nullptr) return nullptr;
+  return std::make_unique<HistoryKeeper>(*options.history_store, options.history, clock, probe);
+}
+
 }  // namespace
 
 Done run_server(const ServerOptions& options, Journal& journal, Clock& clock, Recovery recovery,
@@ -130,11 +138,12 @@ Done run_server(const ServerOptions& options, Journal& journal, Clock& clock, Re
   }
   const std::unique_ptr<LogSweeper> sweeper = make_sweeper(options, loop);
   loop.on_failure([&end](const Error& error) { end.fail(error); });
-  ClusterApi api(loop, options.version, term, clock.wall());
+  const std::unique_ptr<HistoryKeeper> history = make_history(options, clock, probe);
+  ClusterApi api(loop, history.get(), {options.version, term, clock.wall()});
   TRY(loop.start(relay));
   HttpGateway gateway(api, relay, probe, is_loopback(options.listen));
   const auto grpc =
-      TRY(start_grpc_server(options, api, {relay, archive.get()}, probe));
+      TRY(start_grpc_server(options, api, {relay, archive.get(), history.get()}, probe));
   const auto http = TRY(start_http_server(options, gateway));
 
   const std::string host = dial_address(options.listen);
@@ -153,6 +162,7 @@ Done run_server(const ServerOptions& options, Journal& journal, Clock& clock, Re
   http->stop();
   grpc->stop();
   if (archive) archive->stop();
+  if (history) history->stop();
   log_info("server_stopped");
   return ended;
 }

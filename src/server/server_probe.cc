@@ -41,6 +41,12 @@ ServerProbe::ServerProbe()
       snapshots(registry_.counter("keiko_journal_snapshots_total", "Snapshots stored")),
       cut_readers(registry_.counter("keiko_streams_cut_total",
                                     "Streams ended since their client did not read")),
+      history_rows(registry_.counter("keiko_history_spans_total",
+                                     "Spans of 10 s of a node's metrics that were kept")),
+      history_dropped(
+          registry_.counter("keiko_history_spans_dropped_total",
+                            "Spans of metrics that found no room to wait for the disk")),
+      history_bytes(registry_.gauge("keiko_history_bytes", "What the history of metrics takes")),
       journal_writable(
           registry_.gauge("keiko_journal_writable", "0 while the journal's disk is full")),
       agents(registry_.gauge("keiko_agents_connected", "Open agent streams")),

@@ -28,6 +28,9 @@ class ServerProbe {
   Counter& append_failures;
   Counter& snapshots;
   Counter& cut_readers;      ///< streams ended since their client did not read
+  Counter& history_rows;     ///< spans of metrics written
+  Counter& history_dropped;  ///< spans that found the queue full
+  Gauge& history_bytes;      ///< what the history takes
   Gauge& journal_writable;   ///< 1, or 0 while the disk is full
   Gauge& agents;             ///< open agent streams
   Histogram& append_seconds;

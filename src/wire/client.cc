@@ -10,31 +10,14 @@
 namespace keiko {
 namespace {
 
-class GrpcClient : public Client {
+/// The calls themselves, and those about nodes.
+class GrpcNodeClient : public Client {
  public:
-  explicit GrpcClient(const ClientOptions& options)
+  explicit GrpcNodeClient(const ClientOptions& options)
       : options_(options),
         stub_(v1::ClusterService::NewStub(
             make_channel(options.address, {options.connect_timeout, seconds(20), seconds(10)}))) {}
 
-  Result<v1::SubmitJobResponse> submit_job(const v1::SubmitJobRequest& request) override {
-    return call(&Stub::SubmitJob, request);
-  }
-  Result<v1::SubmitJobsResponse> submit_jobs(const v1::SubmitJobsRequest& request) override {
-    return call(&Stub::SubmitJobs, request);
-  }
-  Result<v1::Job> get_job(const v1::GetJobRequest& request) override {
-    return call(&Stub::GetJob, request);
-  }
-  Result<v1::ListJobsResponse> list_jobs(const v1::ListJobsRequest& request) override {
-    return call(&Stub::ListJobs, request);
-  }
-  Result<v1::ActOnJobResponse> act_on_job(const v1::ActOnJobRequest& request) override {
-    return call(&Stub::ActOnJob, request);
-  }
-  Result<v1::ExplainJobResponse> explain_job(const v1::ExplainJobRequest& request) override {
-    return call(&Stub::ExplainJob, request);
-  }
   Result<v1::ListNodesResponse> list_nodes(const v1::ListNodesRequest& request) override {
     return call(&Stub::ListNodes, request);
   }
@@ -44,20 +27,11 @@ class GrpcClient : public Client {
   Result<v1::ActOnNodeResponse> act_on_node(const v1::ActOnNodeRequest& request) override {
     return call(&Stub::ActOnNode, request);
   }
-  Result<v1::GetVersionResponse> get_version() override {
-    return call(&Stub::GetVersion, v1::GetVersionRequest());
+  Result<v1::GetHistoryResponse> get_history(const v1::GetHistoryRequest& request) override {
+    return call(&Stub::GetHistory, request);
   }
 
-  Done watch_events(const v1::WatchEventsRequest& request, const OnEvent& on_event,
-                    std::stop_token stop) override {
-    return read_stream<v1::Event>(&Stub::WatchEvents, request, on_event, stop);
-  }
-  Done read_logs(const v1::ReadLogsRequest& request, const OnPiece& on_piece,
-                 std::stop_token stop) override {
-    return read_stream<v1::LogPiece>(&Stub::ReadLogs, request, on_piece, stop);
-  }
-
- private:
+ protected:
   using Stub = v1::ClusterService::Stub;
 
   template <class Request, class Response>
@@ -90,8 +64,45 @@ class GrpcClient : public Client {
     return from_status(status, options_.address);
   }
 
+ private:
   const ClientOptions options_;
   const std::unique_ptr<Stub> stub_;
+};
+
+class GrpcClient : public GrpcNodeClient {
+ public:
+  using GrpcNodeClient::GrpcNodeClient;
+
+  Result<v1::SubmitJobResponse> submit_job(const v1::SubmitJobRequest& request) override {
+    return call(&Stub::SubmitJob, request);
+  }
+  Result<v1::SubmitJobsResponse> submit_jobs(const v1::SubmitJobsRequest& request) override {
+    return call(&Stub::SubmitJobs, request);
+  }
+  Result<v1::Job> get_job(const v1::GetJobRequest& request) override {
+    return call(&Stub::GetJob, request);
+  }
+  Result<v1::ListJobsResponse> list_jobs(const v1::ListJobsRequest& request) override {
+    return call(&Stub::ListJobs, request);
+  }
+  Result<v1::ActOnJobResponse> act_on_job(const v1::ActOnJobRequest& request) override {
+    return call(&Stub::ActOnJob, request);
+  }
+  Result<v1::ExplainJobResponse> explain_job(const v1::ExplainJobRequest& request) override {
+    return call(&Stub::ExplainJob, request);
+  }
+  Result<v1::GetVersionResponse> get_version() override {
+    return call(&Stub::GetVersion, v1::GetVersionRequest());
+  }
+
+  Done watch_events(const v1::WatchEventsRequest& request, const OnEvent& on_event,
+                    std::stop_token stop) override {
+    return read_stream<v1::Event>(&Stub::WatchEvents, request, on_event, stop);
+  }
+  Done read_logs(const v1::ReadLogsRequest& request, const OnPiece& on_piece,
+                 std::stop_token stop) override {
+    return read_stream<v1::LogPiece>(&Stub::ReadLogs, request, on_piece, stop);
+  }
 };
 
 }  // namespace

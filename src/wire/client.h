@@ -16,19 +16,25 @@
 
 namespace keiko {
 
-class Client {
+/// What is asked about nodes.
+class NodeClient {
  public:
-  virtual ~Client() = default;
+  virtual ~NodeClient() = default;
 
+  virtual Result<v1::ListNodesResponse> list_nodes(const v1::ListNodesRequest& request) = 0;
+  virtual Result<v1::Node> get_node(const v1::GetNodeRequest& request) = 0;
+  virtual Result<v1::ActOnNodeResponse> act_on_node(const v1::ActOnNodeRequest& request) = 0;
+  virtual Result<v1::GetHistoryResponse> get_history(const v1::GetHistoryRequest& request) = 0;
+};
+
+class Client : public NodeClient {
+ public:
   virtual Result<v1::SubmitJobResponse> submit_job(const v1::SubmitJobRequest& request) = 0;
   virtual Result<v1::SubmitJobsResponse> submit_jobs(const v1::SubmitJobsRequest& request) = 0;
   virtual Result<v1::Job> get_job(const v1::GetJobRequest& request) = 0;
   virtual Result<v1::ListJobsResponse> list_jobs(const v1::ListJobsRequest& request) = 0;
   virtual Result<v1::ActOnJobResponse> act_on_job(const v1::ActOnJobRequest& request) = 0;
   virtual Result<v1::ExplainJobResponse> explain_job(const v1::ExplainJobRequest& request) = 0;
-  virtual Result<v1::ListNodesResponse> list_nodes(const v1::ListNodesRequest& request) = 0;
-  virtual Result<v1::Node> get_node(const v1::GetNodeRequest& request) = 0;
-  virtual Result<v1::ActOnNodeResponse> act_on_node(const v1::ActOnNodeRequest& request) = 0;
   virtual Result<v1::GetVersionResponse> get_version() = 0;
 
   /// Calls `on_event` for each event until the stream ends, `on_event` returns false or `stop` is

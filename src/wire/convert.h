@@ -83,6 +83,8 @@ v1::SubjectHealth to_proto(const SubjectHealth& health);
 v1::Incident to_proto(const IncidentRecord& record);
 /// Those readings that the contract has a field for; what is not finite is left out.
 v1::ReadingReport to_proto(const std::vector<Reading>& readings);
+/// All that is finite in a report. Masks of bits are left out: they are no quantities.
+std::vector<Reading> quantities(const v1::ReadingReport& report);
 /// Takes out what no machine can tell (not finite, negative), as an agent may be anybody's.
 void clean(v1::ReadingReport& report);
 

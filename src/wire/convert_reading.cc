@@ -14,6 +14,8 @@ using google::protobuf::Message;
 
 /// Above any true reading and within 64 bits.
 constexpr double kMost = 9e18;
+/// Its bits are reasons, so that a mean of it says nothing.
+constexpr const char* kThrottleMask = "throttle_reasons";
 
 bool is_true(double value) { return std::isfinite(value) && value >= 0 && value < kMost; }
 
@@ -28,6 +30,21 @@ void fill(const Values& values, Message& out) {
       out.GetReflection()->SetInt64(&out, field, static_cast<int64_t>(value->second));
     }
   }
+}
+
+Values values_of(const Message& message) {
+  Values values;
+  for (int i = 0; i < message.GetDescriptor()->field_count(); ++i) {
+    const FieldDescriptor* field = message.GetDescriptor()->field(i);
+    if (!message.GetReflection()->HasField(message, field)) continue;
+    if (field->name() == kThrottleMask) continue;
+    const double value =
+        field->cpp_type() == FieldDescriptor::CPPTYPE_DOUBLE
+            ? message.GetReflection()->GetDouble(message, field)
+            : static_cast<double>(message.GetReflection()->GetInt64(message, field));
+    if (is_true(value)) values[field->name()] = value;
+  }
+  return values;
 }
 
 void clean_fields(Message& message) {
@@ -50,6 +67,15 @@ v1::ReadingReport to_proto(const std::vector<Reading>& readings) {
     if (reading.subject.kind == SubjectKind::kNode) fill(reading.values, *out.mutable_node());
     if (reading.subject.kind != SubjectKind::kDevice) continue;
     fill(reading.values, (*out.mutable_devices())[reading.subject.id]);
+  }
+  return out;
+}
+
+std::vector<Reading> quantities(const v1::ReadingReport& report) {
+  std::vector<Reading> out;
+  if (report.has_node()) out.push_back({{SubjectKind::kNode, ""}, values_of(report.node())});
+  for (const auto& [uuid, device] : report.devices()) {
+    out.push_back({{SubjectKind::kDevice, uuid}, values_of(device)});
   }
   return out;
 }

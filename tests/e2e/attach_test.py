@@ -109,7 +109,7 @@ class Exec(AttachTest):
         self.assertEqual(told.returncode, 2)
         self.assertIn("keiko exec: no command", told.stderr)
         told = self.pool.run("exec", job, "--rank", "3", "--", "true")
-        self.assertEqual(told.returncode, 4)
+        self.assertEqual(told.returncode, 2)
         self.assertIn("no rank 3", told.stderr)
         told = self.pool.run("exec", "j99", "--", "true")
         self.assertEqual(told.returncode, 3, told.stderr)

@@ -213,6 +213,45 @@ class AgentDisk(DiskTest):
             self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
 
 
+class Guard(DiskTest):
+    small = "n1"
+
+    def told(self):
+        """RETURNS: what `keiko health` shows."""
+        return self.pool.run("health").stdout
+
+    def test_a_nearly_full_disk_takes_no_work_says_so_and_comes_back_by_itself(self):
+        self.pool.serve()
+        self.pool.join("n1", options=("--disk-floor", "128KiB"))
+        running = self.pool.submit("--", PYTHON, COUNTER, self.pool.folder, 0)
+        wait_until(lambda: self.count() > 2, 20, "the job counts")
+        ended = self.pool.submit("--", "sh", "-c", "yes shipped | head -c 300000")
+        self.assertEqual(self.pool.wait_job(ended)["status"], "COMPLETED")
+        wait_until(lambda: list(Path(self.path("n1")).rglob("0.shipped")), 20, "output is shipped")
+        output = self.pool.run("logs", ended).stdout
+        self.assertEqual(len(output), 300_000)
+        kept = [path for path in Path(self.path("n1/logs")).rglob("0.*")
+                if path.with_name("0.shipped").exists()]
+        self.assertTrue(kept)
+
+        self.disk.fill()
+        wait_until(lambda: not any(path.exists() for path in kept), 20,
+                   "what the server has goes early")
+        # That was room enough; without it the node has none to make.
+        wait_until(lambda: self.disk.fill() or "disk_low" in self.told(), 20, "the node says so")
+        job = self.pool.submit("--", "true")
+        wait_until(lambda: "quarantine" in self.pool.run("why", job).stdout, 20,
+                   "keiko why says why n1 takes nothing")
+        self.counts_on()
+        self.assertEqual(self.pool.run("logs", ended).stdout, output)
+        self.assertEqual(self.pool.job(job)["status"], "PENDING")
+
+        self.disk.make_room()
+        self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
+        Path(self.path("finish")).touch()
+        self.assertEqual(self.pool.wait_job(running)["attempt"], 1)
+
+
 class UpDisk(DiskTest):
     """All of a `keiko up` on one small disk."""
 

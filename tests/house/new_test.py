@@ -85,7 +85,7 @@ class NewThings(unittest.TestCase):
 
     def test_a_wrong_name_or_port_is_refused_with_what_is_right(self):
         self.assertIn("snake_case", self.new("policy", "Wrong").stderr)
-        self.assertIn("there are: clock", self.new("driver", "nope/x").stderr)
+        self.assertIn("there are: checks, clock", self.new("driver", "nope/x").stderr)
 
 
 if __name__ == "__main__":

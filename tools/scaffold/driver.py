@@ -17,7 +17,7 @@ def port_of(draft, port):
     if not draft.tree.has(path):
         ports = [p.split("/")[-1][:-2] for p in draft.tree.select("src/ports/", ".h")
                  if not re.search(r"_(fake|conformance)\.h$", p)]
-        raise ScaffoldError(f"there is no port {port}; there are: {', '.join(ports)}")
+        raise ScaffoldError(f"there is no port {port}; there are: {', '.join(sorted(ports))}")
     code = strip_code(draft.text(path))
     for match in re.finditer(r"class\s+(\w+)\s*\{(.*?)^\};", code, re.S | re.M):
         verbs = VERB.findall(match[2])

@@ -3,13 +3,6 @@
 #include "base/log.h"
 
 namespace keiko::agent {
-namespace {
-
-/// Each has three descriptors and a thread or two, and a client that opens more has lost count.
-constexpr size_t kMostSittings = 64;
-
-}  // namespace
-
 AttachDesk::~AttachDesk() {
   {
     const std::lock_guard lock(mutex_);
@@ -24,23 +17,33 @@ AttachDesk::~AttachDesk() {
 void AttachDesk::serve(v1::AttachOrder order) {
   const std::lock_guard lock(mutex_);
   sweep_locked();
-  if (sittings_.size() >= kMostSittings) {
-    return log_warn("attach_refused", "sessions=" + std::to_string(sittings_.size()));
-  }
+  const bool welcome = sittings_.size() < kMostSittings;
+  if (!welcome) log_warn("attach_refused", "sessions=" + std::to_string(sittings_.size()));
+  if (sittings_.size() >= 2 * kMostSittings) return;
   Sitting& sitting = sittings_.emplace_back();
-  sitting.thread = std::thread([this, &sitting, order = std::move(order)] {
-    std::unique_ptr<AttachCall> call = dial_();  // which may take seconds
-    {
-      const std::lock_guard guard(mutex_);
-      sitting.call = std::move(call);
-      if (closing_) sitting.call->cancel();
-    }
-    serve_attach(*sitting.call, door_, order);
-    const Done finished = sitting.call->finish();
-    if (!finished.ok()) log_debug("attach_call_ended", finished.error().text());
-    const std::lock_guard guard(mutex_);
-    sitting.over = true;
+  sitting.thread = std::thread([this, &sitting, welcome, order = std::move(order)] {
+    sit(sitting, order, welcome);
   });
+}
+
+void AttachDesk::sit(Sitting& sitting, const v1::AttachOrder& order, bool welcome) {
+  std::unique_ptr<AttachCall> call = dial_();  // which may take seconds
+  {
+    const std::lock_guard guard(mutex_);
+    sitting.call = std::move(call);
+    if (closing_) sitting.call->cancel();
+  }
+  if (welcome) {
+    serve_attach(*sitting.call, door_, order);
+  } else {
+    refuse_attach(*sitting.call, order, resource_exhausted(
+        "the node has " + std::to_string(kMostSittings) + " commands and connections of keiko "
+        "exec, shell, cp and port-forward open, which is the most; end some and try again"));
+  }
+  const Done finished = sitting.call->finish();
+  if (!finished.ok()) log_debug("attach_call_ended", finished.error().text());
+  const std::lock_guard guard(mutex_);
+  sitting.over = true;
 }
 
 void AttachDesk::sweep_locked() {

@@ -13,6 +13,10 @@ namespace keiko::agent {
 
 class AttachDesk {
  public:
+  /// Commands and connections at a time. Each has a few descriptors and two threads, and a client
+  /// that opens more has lost count. As many again are told so; beyond them the server gives up.
+  static constexpr size_t kMostSittings = 256;
+
   /// REQUIRES: the door outlives the desk.
   AttachDesk(WorkerDoor& door, DialAttach dial) : door_(door), dial_(std::move(dial)) {}
   /// Ends every visit and waits for it.
@@ -26,6 +30,7 @@ class AttachDesk {
     std::thread thread;
     bool over = false;
   };
+  void sit(Sitting& sitting, const v1::AttachOrder& order, bool welcome);
   void sweep_locked();
 
   WorkerDoor& door_;

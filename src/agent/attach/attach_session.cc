@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 #include <mutex>
 #include <thread>
 
@@ -29,7 +30,17 @@ VisitOrder order_of(const v1::AttachOpen& open) {
   order.argv.assign(open.argv().begin(), open.argv().end());
   order.env.insert(open.env().begin(), open.env().end());
   if (open.terminal()) order.terminal = size_of(open.size());
+  if (open.has_copy()) {
+    order.copy = VisitCopy{open.copy().path(), open.copy().into_worker(), open.copy().recursive()};
+  }
   return order;
+}
+
+Result<std::unique_ptr<Visit>> visit_for(WorkerDoor& door, const WorkerKey& key,
+                                         const v1::AttachOpen& open) {
+  if (open.presence()) return door.watch(key);
+  if (open.port() != 0) return door.connect(key, open.port());
+  return door.enter(key, order_of(open));
 }
 
 v1::AttachFrame end_frame(const VisitEnd& end) {
@@ -46,8 +57,8 @@ v1::AttachFrame end_frame(const VisitEnd& end) {
 
 class Session {
  public:
-  Session(AttachCall& call, Visit& visit, bool terminal)
-      : call_(call), visit_(visit), terminal_(terminal),
+  Session(AttachCall& call, Visit& visit, const v1::AttachOpen& open)
+      : call_(call), visit_(visit), terminal_(open.terminal()), link_(open.port() != 0),
         wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
         open_{visit.out() >= 0, visit.err() >= 0} {}
   ~Session() { close(wake_); }
@@ -81,7 +92,8 @@ class Session {
     } else if (frame.has_data()) {
       input_ += frame.data().data();
       input_ended_ = input_ended_ || frame.data().ended();
-      if (input_.size() > static_cast<size_t>(kInputWindow)) gone_ = true;  // it keeps no window
+      if (input_.size() > static_cast<size_t>(kAttachInputWindow))
+        gone_ = true;  // it keeps no window
     }
     wake();
   }
@@ -98,6 +110,10 @@ class Session {
       if (!take_orders()) return false;
       // Before the streams are read: what the command wrote before its end is then all there.
       if (!end_) end_ = visit_.end();
+      if (!end_ && link_ && !open_[0] && input_closed_) {
+        end_.emplace();
+        end_->error.code = Code::kOk;
+      }
       bool moved = false;
       if (!pass_on(0, visit_.out(), "out", moved) || !pass_on(1, visit_.err(), "err", moved)) {
         return false;
@@ -125,10 +141,7 @@ class Session {
     buffer_.resize(kPieceBytes);
     const ssize_t got = read(fd, buffer_.data(), buffer_.size());
     if (got < 0 && (errno == EAGAIN || errno == EINTR)) return true;
-    if (got <= 0) {  // a terminal's last user leaving is EIO
-      open_[index] = false;
-      return true;
-    }
+    if (got <= 0) return pass_end_on(index, got < 0 ? errno : 0);
     moved = true;
     v1::AttachFrame frame;
     frame.mutable_data()->set_stream(stream);
@@ -136,10 +149,25 @@ class Session {
     return call_.write(frame);
   }
 
+  /// A terminal's last user leaving is EIO, a connection may have been cut.
+  bool pass_end_on(size_t index, int error) {
+    open_[index] = false;
+    if (!link_) return true;
+    if (error != 0 && !end_) {
+      end_.emplace();
+      end_->error = Error{Code::kAborted, std::string("the connection broke: ") +
+                          std::strerror(error), {}};
+    }
+    v1::AttachFrame frame;
+    frame.mutable_data()->set_stream("out");
+    frame.mutable_data()->set_ended(true);
+    return error != 0 || call_.write(frame);
+  }
+
   bool feed() {
     int64_t taken = 0;
     while (!feeding_.empty() && !input_closed_) {
-      const ssize_t put = write(visit_.in(), feeding_.data(), feeding_.size());
+      const ssize_t put = write(visit_.in(), feeding_.data(), feeding_.size());  // no SIGPIPE here
       if (put < 0 && errno == EINTR) continue;
       if (put < 0 && errno == EAGAIN) break;
       if (put < 0) {  // the command reads no more: what comes is dropped
@@ -179,6 +207,7 @@ class Session {
   AttachCall& call_;
   Visit& visit_;
   const bool terminal_;
+  const bool link_;  ///< a connection; over when both its directions are
   const int wake_;
 
   std::mutex mutex_;
@@ -196,24 +225,37 @@ class Session {
   std::optional<VisitEnd> end_;
 };
 
+void tell_refusal(AttachCall& call, const Error& why) {
+  VisitEnd end;
+  end.error = why;
+  call.write(end_frame(end));
+  call.writes_done();
+  v1::AttachFrame ignored;
+  while (call.read(ignored)) continue;
+}
+
 }  // namespace
+
+void refuse_attach(AttachCall& call, const v1::AttachOrder& order, const Error& why) {
+  v1::AttachFrame accept;
+  accept.set_accept(order.token());
+  if (call.write(accept)) tell_refusal(call, why);
+}
 
 void serve_attach(AttachCall& call, WorkerDoor& door, const v1::AttachOrder& order) {
   v1::AttachFrame accept;
   accept.set_accept(order.token());
   if (!call.write(accept)) return;
   const WorkerKey key{JobId{order.key().job()}, order.key().attempt(), order.key().rank()};
-  auto visit = door.enter(key, order_of(order.open()));
-  if (!visit.ok()) {
-    VisitEnd end;
-    end.error = visit.error();
-    call.write(end_frame(end));
-    call.writes_done();
-    v1::AttachFrame ignored;
-    while (call.read(ignored)) continue;
-    return;
+  auto visit = visit_for(door, key, order.open());
+  if (!visit.ok()) return tell_refusal(call, visit.error());
+  if (order.open().presence()) {
+    v1::AttachFrame entered;
+    entered.set_window(0);
+    if (!call.write(entered)) return;
   }
-  const bool told = Session(call, **visit, order.open().terminal()).run();
+  const bool told = Session(call, **visit, order.open()).run();
+  if (order.open().port() != 0) return;
   log_info("attach_ended", "worker=" + to_text(key) + (told ? "" : " client=gone"));
 }
 

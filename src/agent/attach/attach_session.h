@@ -1,10 +1,11 @@
-// AttachSession: one command in a worker, between its streams and the agent's Attach call.
+// AttachSession: one command in a worker or one connection to it, between its streams and the
+// agent's Attach call.
 //
 //   call.read  --reader thread--> input queue, signals, sizes
 //   command's out, err --pump (the caller's thread)--> call.write, which waits for a slow client
 //
-// Input that the command does not take waits here, at most kInputWindow bytes: the client sends
-// only what the window frames allow. cancel() is safe from any thread.
+// Input that the command does not take waits here, at most kAttachInputWindow bytes: the client
+// sends only what the window frames allow. cancel() is safe from any thread.
 #pragma once
 
 #include <memory>
@@ -16,10 +17,10 @@
 
 namespace keiko::agent {
 
-/// What a client may send before the first window frame.
-inline constexpr int64_t kInputWindow = 256 * 1024;
-
 /// Serves the order until the command has ended, the client is gone or the call is cancelled.
 void serve_attach(AttachCall& call, WorkerDoor& door, const v1::AttachOrder& order);
+
+/// Lets nobody in, and tells why.
+void refuse_attach(AttachCall& call, const v1::AttachOrder& order, const Error& why);
 
 }  // namespace keiko::agent

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "base/log.h"
 #include "core/health/log/kernel_line.h"
 #include "core/health/policy/observation_rule.h"
 #include "core/health/story.h"
+#include "model/check.h"
 
 namespace keiko::agent {
 namespace {
@@ -55,14 +57,15 @@ HealthWatch::HealthWatch(HealthSources sources, const NodeSpec& spec, Time now)
       brain_(stored_brain(sources_.folder)) {
   for (const Device& device : spec.devices) uuids_.insert(device.uuid);
   step(now, health::DevicesFound{node_, devices_of(spec.devices), boot_});
-  find_lost();
+  find_lost(now);
   report_ = health_report_of(brain_.state(), node_, uuids_);
 }
 
-/// A device may come back while no agent runs, or under another agent than the one that lost it.
-void HealthWatch::find_lost() {
+/// A device may go or come back while no agent runs, or under another agent than the one that lost
+/// it.
+void HealthWatch::find_lost(Time now) {
   const auto node = brain_.state().nodes.find(node_);
-  if (node == brain_.state().nodes.end()) return;
+  CHECK(node != brain_.state().nodes.end());
   for (const auto& [subject, health] : node->second.subjects) {
     for (const auto& [id, condition] : health.conditions) {
       if (condition.remedy != health::Remedy::kReboot) continue;
@@ -73,6 +76,13 @@ void HealthWatch::find_lost() {
       if (lost) lost_.insert(subject.name);
     }
   }
+  for (const std::string& uuid : sources_.missing) {
+    if (!lost_.insert(uuid).second) continue;
+    Observation one = about_device(uuid, now);
+    one.kind = ObservationKind::kDeviceLost;
+    one.text = "it did not answer when the agent started; it did earlier in this boot";
+    pending_.push_back(std::move(one));
+  }
 }
 
 void HealthWatch::observe(std::vector<Observation> seen) {
@@ -81,6 +91,26 @@ void HealthWatch::observe(std::vector<Observation> seen) {
     if (passed && !is_open(one.subject, health::cause_of(one.kind, 0, one.detail))) continue;
     pending_.push_back(std::move(one));
   }
+}
+
+bool HealthWatch::miss(const std::vector<Device>& devices, Time now) {
+  const Result<Inventory> inventory = sources_.devices.fingerprint();
+  if (!inventory.ok()) return false;
+  std::set<std::string> here;
+  for (const Device& device : inventory->devices) here.insert(device.uuid);
+  bool missing = false;
+  for (const Device& device : devices) {
+    if (here.contains(device.uuid)) continue;
+    missing = true;
+    // As the check of that name would say it: it ends once a re-test finds the device.
+    Observation one = about_device(device.uuid, now);
+    one.kind = ObservationKind::kCheckResult;
+    one.code = static_cast<int64_t>(CheckVerdict::kCrit);
+    one.detail = "present";
+    one.text = "a worker was to start on it, and its driver does not list it";
+    pending_.push_back(std::move(one));
+  }
+  return missing;
 }
 
 void HealthWatch::take_readings(const std::vector<Reading>& readings, Time now) {
@@ -135,6 +165,7 @@ bool HealthWatch::look(Time now) {
   std::vector<Observation> batch = device_faults(now);
   append(batch, kernel_lines(now));
   append(batch, devices_back(now));
+  append(batch, disk_news(now));
   append(batch, std::exchange(pending_, {}));
   bool acted = false;
   if (!batch.empty()) acted = step(now, health::Observed{std::move(batch)});
@@ -203,6 +234,37 @@ std::vector<Observation> HealthWatch::devices_back(Time now) {
     seen.push_back(std::move(one));
   }
   return seen;
+}
+
+bool HealthWatch::is_disk_low() const {
+  return is_open({node_, HealthSubjectKind::kNode, {}},
+                 health::cause_of(ObservationKind::kDiskLow, 0, sources_.folder.path()));
+}
+
+std::vector<Observation> HealthWatch::disk_news(Time now) {
+  if (!sources_.disk_room) return {};
+  const Result<health::DiskRoom> room = sources_.disk_room();
+  if (!room.ok()) {
+    if (!std::exchange(disk_failed_, true)) log_warn("disk_room_unknown", room.error().text());
+    return {};
+  }
+  disk_failed_ = false;
+  const bool was_low = is_disk_low();
+  const bool low = health::is_disk_low(*room, sources_.disk_floor, was_low);
+  if (low == was_low) return {};
+  Observation one;
+  one.subject = {node_, HealthSubjectKind::kNode, {}};
+  one.kind = low ? ObservationKind::kDiskLow : ObservationKind::kRecovered;
+  one.code = low ? 0 : static_cast<int64_t>(ObservationKind::kDiskLow);
+  one.at = now;
+  one.boot = boot_;
+  one.boot_us = sources_.boot_us();
+  one.detail = sources_.folder.path();
+  one.value = room->left.count;
+  one.limit = low ? sources_.disk_floor.count : 0;
+  one.text = low ? health::low_disk_text(*room, sources_.disk_floor, one.detail)
+                 : to_text(room->left) + " are free at " + one.detail + " again";
+  return {one};
 }
 
 Observation HealthWatch::about_device(const std::string& uuid, Time now) const {

@@ -38,8 +38,9 @@ class HealthWatchTest : public testing::Test {
     watch_.reset();
     folder_.reset();
     folder_.emplace(MUST(StateFolder::open(state_dir_)));
-    watch_.emplace(HealthSources{*folder_, devices_, &log_, [this] { return boot_us_; }}, spec_,
-                   now_);
+    watch_.emplace(HealthSources{*folder_, devices_, &log_, [this] { return boot_us_; },
+                                 [this] { return room_; }, mebibytes(64), missing_},
+                   spec_, now_);
   }
   bool look() {
     now_ = now_ + seconds(1);
@@ -80,6 +81,8 @@ class HealthWatchTest : public testing::Test {
   Inventory inventory_ = fake_inventory(2);
   FakeDevices devices_{inventory_};
   FakeKernelLog log_;
+  health::DiskRoom room_{gibibytes(50), gibibytes(100)};
+  std::set<std::string> missing_;
   int64_t boot_us_ = 500'000'000;
   Time now_{1'700'000'000'000'000'000};
   std::optional<StateFolder> folder_;
@@ -157,6 +160,20 @@ TEST_F(HealthWatchTest, a_device_that_comes_back_after_a_restart_of_the_agent_is
   EXPECT_NE(of("fake-0")->ends_by.find("re-test"), std::string::npos) << of("fake-0")->ends_by;
 }
 
+TEST_F(HealthWatchTest, a_device_that_was_lost_while_no_agent_ran_comes_back_by_a_test) {
+  devices_.set_inventory({{inventory_.devices[1]}, {}});
+  missing_ = {"fake-0"};
+  start();
+  look();
+  EXPECT_TRUE(is_quarantined("fake-0"));
+  EXPECT_EQ(of("fake-0")->cause, "device_lost");
+  devices_.set_inventory(inventory_);
+  look();
+  passes("fake-0");
+  look();
+  EXPECT_FALSE(is_quarantined("fake-0"));
+}
+
 TEST_F(HealthWatchTest, a_split_device_is_back_when_its_slices_are) {
   for (Device& device : inventory_.devices) device.parent_uuid = "whole";
   spec_.devices = inventory_.devices;
@@ -216,6 +233,32 @@ TEST_F(HealthWatchTest, goes_by_what_drivers_say_where_the_log_may_not_be_read) 
   devices_.add_fault(fault(FaultKind::kXid, 79));
   look();
   EXPECT_TRUE(is_quarantined("fake-0"));
+}
+
+TEST_F(HealthWatchTest, a_low_disk_takes_no_work_until_there_is_half_as_much_again) {
+  const std::vector<Device> none;
+  look();
+  EXPECT_EQ(watch_->why_no_work(none), "");
+  room_.left = mebibytes(63);
+  look();
+  EXPECT_TRUE(watch_->is_disk_low());
+  EXPECT_NE(watch_->why_no_work(none).find("are free at " + state_dir_), std::string::npos)
+      << watch_->why_no_work(none);
+  start();
+  EXPECT_TRUE(watch_->is_disk_low()) << "a fresh agent knows";
+  room_.left = mebibytes(80);
+  look();
+  Observation passed;
+  passed.subject = {"a", HealthSubjectKind::kNode, {}};
+  passed.kind = ObservationKind::kRetestPassed;
+  passed.at = now_;
+  watch_->observe({passed});
+  look();
+  EXPECT_TRUE(watch_->is_disk_low()) << "neither a little room nor another test ends it";
+  room_.left = mebibytes(96);
+  look();
+  EXPECT_FALSE(watch_->is_disk_low());
+  EXPECT_EQ(watch_->why_no_work(none), "");
 }
 
 }  // namespace

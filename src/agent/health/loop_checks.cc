@@ -30,6 +30,10 @@ void AgentLoop::take_checks() {
   if (!checks_) return;
   bool judged = false;
   for (CheckDesk::Ready& ready : checks_->take(parts_.clock.now())) {
+    // A device may fall ill while it is checked, by what no check looks at.
+    if (ready.why_not.empty()) {
+      ready.why_not = health_->why_no_work(ready.spawn.launch.devices);
+    }
     if (ready.why_not.empty()) {
       start_now(ready.spawn);
       continue;
@@ -39,6 +43,14 @@ void AgentLoop::take_checks() {
     refuse(ready.spawn.launch.key, EndCause::kNotWell, ready.why_not);
   }
   tell_own();
+}
+
+/// What the server gave to the worker is not to be had. The server learns of it first, or it would
+/// give the same devices to the next worker.
+void AgentLoop::refuse_without_devices(const WorkerLaunch& launch, const std::string& why) {
+  const bool missing = health_->miss(launch.devices, parts_.clock.now());
+  look_at_health(true);
+  refuse(launch.key, missing ? EndCause::kNotWell : EndCause::kNodeFailed, why);
 }
 
 void AgentLoop::carry_out(const node::ActOnHealth& effect) {

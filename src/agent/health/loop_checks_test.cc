@@ -103,6 +103,42 @@ TEST_F(LoopChecksTest, a_device_in_quarantine_takes_no_worker_even_if_the_server
   EXPECT_EQ(made(CheckKind::kPreflight), before);
 }
 
+// Complaint 23: a lost GPU still gets jobs, and they fail there.
+TEST_F(LoopChecksTest, a_device_that_falls_ill_while_it_is_checked_takes_no_worker) {
+  checks_.hold(true);
+  start_on(0);
+  ASSERT_TRUE(turn_until([&] { return made(CheckKind::kPreflight) == 1; }));
+  devices_.add_fault({"fake-0", FaultKind::kXid, 95, WallTime{}, "XID 95"});
+  pass(seconds(1));
+  ASSERT_TRUE(is_quarantined("fake-0"));
+  checks_.hold(false);
+  EXPECT_TRUE(turn_until([&] { return last_report().status == WorkerStatus::kEnded; }));
+  EXPECT_EQ(last_report().end.cause, EndCause::kNotWell);
+  EXPECT_THAT(last_report().end.last_words, HasSubstr("xid_95"));
+  EXPECT_FALSE(has_started());
+}
+
+TEST_F(LoopChecksTest, a_device_that_is_gone_at_the_start_is_no_fault_of_the_program) {
+  const Inventory both = fake_inventory(2);
+  devices_.set_inventory({{both.devices[1]}, {}});
+  start_on(0);
+  EXPECT_TRUE(turn_until([&] { return last_report().status == WorkerStatus::kEnded; }));
+  EXPECT_EQ(last_report().end.cause, EndCause::kNotWell);
+  EXPECT_THAT(last_report().end.last_words, HasSubstr("fake-0"));
+  EXPECT_TRUE(is_quarantined("fake-0"));
+  EXPECT_FALSE(is_quarantined("fake-1"));
+}
+
+TEST_F(LoopChecksTest, a_driver_that_does_not_answer_at_the_start_is_the_nodes_fault) {
+  checks_.hold(true);
+  start_on(0);
+  ASSERT_TRUE(turn_until([&] { return made(CheckKind::kPreflight) == 1; }));
+  devices_.fail_with({Code::kUnavailable, "the driver is away", {}});
+  checks_.hold(false);
+  EXPECT_TRUE(turn_until([&] { return last_report().status == WorkerStatus::kEnded; }));
+  EXPECT_EQ(last_report().end.cause, EndCause::kNodeFailed);
+}
+
 TEST_F(LoopChecksTest, a_warning_or_no_answer_lets_a_worker_start) {
   checks_.find("fake-0", {"fans", "", CheckVerdict::kUnknown, "it did not end"});
   start_on(0);

@@ -4,30 +4,18 @@
 
 #include "ports/clock_fake.h"
 #include "ports/devices_fake.h"
+#include "ports/testing/devices_lent.h"
 
 namespace keiko::agent {
 namespace {
 
 /// A machine whose driver may be opened many times; counts how often it is open.
-class SharedMachine : public Devices {
+class SharedMachine : public LentDevices {
  public:
-  explicit SharedMachine(FakeDevices& devices, int& open) : devices_(devices), open_(open) {
-    ++open_;
-  }
+  SharedMachine(FakeDevices& devices, int& open) : LentDevices(devices), open_(open) { ++open_; }
   ~SharedMachine() override { --open_; }
-  Result<Inventory> fingerprint() override { return devices_.fingerprint(); }
-  Result<std::map<std::string, std::string>> visibility(
-      const std::vector<std::string>& uuids) override {
-    return devices_.visibility(uuids);
-  }
-  Result<std::vector<DeviceStats>> stats() override { return devices_.stats(); }
-  Result<std::vector<DeviceProcess>> processes(const std::string& uuid) override {
-    return devices_.processes(uuid);
-  }
-  Result<std::vector<DeviceFault>> faults() override { return devices_.faults(); }
 
  private:
-  FakeDevices& devices_;
   int& open_;
 };
 

@@ -3,9 +3,9 @@
 
 #include "cli/show/health_view.h"
 #include "cli/show/output.h"
+#include "cli/show/page.h"
 #include "cli/verbs.h"
 #include "cli/verbs/node_pages.h"
-#include "cli/verbs/page.h"
 
 namespace keiko::cli {
 namespace {

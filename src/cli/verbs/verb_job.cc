@@ -3,8 +3,8 @@
 
 #include "cli/show/job_view.h"
 #include "cli/show/output.h"
+#include "cli/show/page.h"
 #include "cli/verbs.h"
-#include "cli/verbs/page.h"
 
 namespace keiko::cli {
 

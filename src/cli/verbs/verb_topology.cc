@@ -2,9 +2,9 @@
 #include <memory>
 
 #include "cli/show/output.h"
+#include "cli/show/page.h"
 #include "cli/show/topology_view.h"
 #include "cli/verbs.h"
-#include "cli/verbs/page.h"
 
 namespace keiko::cli {
 namespace {

@@ -55,6 +55,7 @@ class HealthSteps {
   struct Wanted {
     Remedy remedy = Remedy::kObserve;
     uint32_t more_exits = 0;
+    uint32_t fewer_exits = 0;
     FaultScope scope = FaultScope::kDevice;
     int32_t gpu_instance = -1;
     Time at;

@@ -72,6 +72,7 @@ void HealthSteps::condition(const Observation& seen) {
   if (seen.kind == Kind::kCheckResult) plain = std::max(plain, incident->remedy);
   wanted.remedy = escalated(*incident, plain, seen.at);
   wanted.more_exits = wanted.remedy == rule.remedy ? rule.more_exits : 0;
+  wanted.fewer_exits = rule.fewer_exits;
   wanted.at = seen.at;
   wanted.evidence = evidence_of(seen, rule);
   set_condition(*incident, wanted);
@@ -137,7 +138,7 @@ void HealthSteps::set_condition(Incident& incident, const Wanted& wanted) {
   if (condition.cause != incident.cause) condition.evidence = wanted.evidence;
   condition.cause = incident.cause;
   condition.remedy = wanted.remedy;
-  condition.exits = rule.exits | wanted.more_exits;
+  condition.exits = (rule.exits | wanted.more_exits) & ~wanted.fewer_exits;
   condition.scope = wanted.scope;
   condition.gpu_instance = wanted.gpu_instance;
   condition.last_seen = std::max(condition.last_seen, wanted.at);

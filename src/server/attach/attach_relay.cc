@@ -210,7 +210,7 @@ class AgentAttachEnd : public AttachEnd {
     if (!pair_->client || pair_->end_passed) return;
     pair_->client->finish_locked(to_status(unavailable(
         "the agent of node " + pair_->node +
-        " is gone, and the command was killed; the worker is not touched by that")));
+        " is gone, and what this call ran with it; the worker is not touched by that")));
   }
 
   void on_gone() override {

@@ -2,6 +2,7 @@
 // own. Calls block: a reader and a writer, one thread each; cancel() is safe from any thread.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -10,6 +11,9 @@
 #include "keiko/v1/attach.pb.h"
 
 namespace keiko {
+
+/// Bytes of input that a client may send before the first window frame.
+inline constexpr int64_t kAttachInputWindow = 256 * 1024;
 
 class AttachCall {
  public:

@@ -22,7 +22,7 @@ constexpr std::array<ObservationRule, 28> kRules{{
     {Kind::kPreflightFailed, Role::kCondition, Remedy::kProve, kByReset, "a test failed"},
     // CRIT; WARN is observed.
     {Kind::kCheckResult, Role::kCondition, Remedy::kProve, kByReboot, "a check failed"},
-    {Kind::kDiskLow, Role::kCondition, Remedy::kRest, 0, "the disk is nearly full"},
+    {Kind::kDiskLow, Role::kCondition, Remedy::kRest, 0, "the disk is nearly full", kByRetest},
     {Kind::kClockSkew, Role::kCondition, Remedy::kObserve, 0, "its clock is wrong"},
     {Kind::kDstateProcess, Role::kCondition, Remedy::kRest, 0, "a process of it cannot be killed"},
     {Kind::kMemoryNotReleased, Role::kCondition, Remedy::kReset, kByRecovery,

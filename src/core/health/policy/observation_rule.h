@@ -21,6 +21,7 @@ struct ObservationRule {
   Remedy remedy;
   uint32_t more_exits;  ///< beyond those of the remedy
   const char* words;    ///< for sentences
+  uint32_t fewer_exits = 0;  ///< of the remedy's: what does not end this
 };
 
 /// RETURNS: the row, or nullptr for a kind from a newer version.

@@ -3,7 +3,6 @@
 #include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -14,12 +13,16 @@
 #include <csignal>
 #include <cstring>
 #include <optional>
+#include <utility>
 
 #include "base/text.h"
+#include "drivers/substrate/process/spawn_plan.h"
 
 namespace keiko::checks {
 namespace {
 
+using process::Fd;
+using process::SpawnPlan;
 using SteadyClock = std::chrono::steady_clock;
 
 constexpr size_t kMostEvidence = 512;
@@ -28,30 +31,28 @@ constexpr int kPollMs = 20;
 /// A child with its output; whoever forgets it kills it.
 class Child {
  public:
-  Child(pid_t pid, int out) : pid_(pid), out_(out) {}
+  Child(pid_t pid, Fd out) : pid_(pid), out_(std::move(out)) {}
   Child(const Child&) = delete;
   Child& operator=(const Child&) = delete;
   ~Child() {
-    if (out_ >= 0) close(out_);
     if (!status_) end();
   }
 
   /// Takes what it printed so far, waiting a moment for more.
   void read_some() {
-    if (out_ < 0) {
+    if (!out_) {
       poll(nullptr, 0, kPollMs);
       return;
     }
-    pollfd waiting{out_, POLLIN, 0};
+    pollfd waiting{out_.get(), POLLIN, 0};
     if (poll(&waiting, 1, kPollMs) <= 0) return;
     char bytes[4096];
-    const ssize_t got = read(out_, bytes, sizeof bytes);
+    const ssize_t got = read(out_.get(), bytes, sizeof bytes);
     if (got > 0 && text_.size() < kMostEvidence * 8) {
       text_.append(bytes, static_cast<size_t>(got));
     }
     if (got > 0 || (got < 0 && (errno == EINTR || errno == EAGAIN))) return;
-    close(out_);
-    out_ = -1;
+    out_.reset();
   }
 
   /// Has the program itself ended? It stays a zombie, so that its group's number is nobody else's.
@@ -75,7 +76,7 @@ class Child {
 
  private:
   const pid_t pid_;
-  int out_;
+  Fd out_;
   std::string text_;
   std::optional<int> status_;
 };
@@ -88,62 +89,26 @@ std::string first_line(const std::string& text) {
   return {};
 }
 
-struct SpawnPlan {
-  SpawnPlan() {
-    posix_spawnattr_init(&attributes);
-    posix_spawn_file_actions_init(&actions);
-  }
-  ~SpawnPlan() {
-    posix_spawn_file_actions_destroy(&actions);
-    posix_spawnattr_destroy(&attributes);
-  }
-  SpawnPlan(const SpawnPlan&) = delete;
-  SpawnPlan& operator=(const SpawnPlan&) = delete;
-
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_t actions;
-};
-
-void prepare(SpawnPlan& plan, int out) {
-  sigset_t none;
-  sigset_t all;
-  sigemptyset(&none);
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&plan.attributes, &none);
-  posix_spawnattr_setsigdefault(&plan.attributes, &all);
-  posix_spawnattr_setpgroup(&plan.attributes, 0);
-  posix_spawnattr_setflags(&plan.attributes,
-                           static_cast<short>(POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK |
-                                              POSIX_SPAWN_SETSIGDEF));
-  posix_spawn_file_actions_addopen(&plan.actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  posix_spawn_file_actions_adddup2(&plan.actions, out, STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&plan.actions, out, STDERR_FILENO);
-  posix_spawn_file_actions_addclosefrom_np(&plan.actions, STDERR_FILENO + 1);
-  posix_spawn_file_actions_addchdir_np(&plan.actions, "/");
-}
-
 /// RETURNS: the pid; `out` is the reading end of its output.
-Result<pid_t> spawn(const Hook& hook, const HookRun& run, int& out) {
+Result<pid_t> spawn(const Hook& hook, const HookRun& run, Fd& out) {
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return errno_error("cannot make a pipe", errno);
-  SpawnPlan plan;
-  prepare(plan, ends[1]);
+  out.reset(ends[0]);
+  const Fd theirs(ends[1]);
+  SpawnPlan plan(SpawnPlan::Group::kProcessGroup, SpawnPlan::Signals::kOpen);
+  posix_spawn_file_actions_addopen(plan.actions(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(plan.actions(), theirs.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(plan.actions(), theirs.get(), STDERR_FILENO);
+  posix_spawn_file_actions_addclosefrom_np(plan.actions(), STDERR_FILENO + 1);
+  posix_spawn_file_actions_addchdir_np(plan.actions(), "/");
   std::vector<std::string> words;
   for (const auto& [name, value] : run.environment) words.push_back(name + "=" + value);
   std::vector<char*> environment;
   for (std::string& word : words) environment.push_back(word.data());
   environment.push_back(nullptr);
-  std::string path = hook.path;
-  char* argv[] = {path.data(), nullptr};
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, path.c_str(), &plan.actions, &plan.attributes, argv,
-                                environment.data());
-  close(ends[1]);
-  if (error != 0) {
-    close(ends[0]);
-    return errno_error("cannot run " + path, error);
-  }
-  out = ends[0];
+  const int error = plan.start({hook.path}, environment.data(), pid);
+  if (error != 0) return errno_error("cannot run " + hook.path, error);
   return pid;
 }
 
@@ -191,10 +156,10 @@ std::vector<Hook> find_hooks(const std::string& folder) {
 HookEnd run_hook(const Hook& hook, const HookRun& run, const std::stop_token& stop) {
   if (!hook.fault.empty()) return {CheckVerdict::kUnknown, hook.fault};
   if (stop.stop_requested()) return {CheckVerdict::kUnknown, "not begun"};
-  int out = -1;
+  Fd out;
   const Result<pid_t> pid = spawn(hook, run, out);
   if (!pid.ok()) return {CheckVerdict::kUnknown, pid.error().message};
-  Child child(*pid, out);
+  Child child(*pid, std::move(out));
   const auto until = SteadyClock::now() + std::chrono::nanoseconds(run.limit.ns);
   while (!child.has_ended()) {
     child.read_some();

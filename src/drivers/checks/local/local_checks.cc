@@ -1,7 +1,6 @@
 #include "drivers/checks/local/local_checks.h"
 
 #include <sched.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -20,7 +19,6 @@ namespace {
 using SteadyClock = std::chrono::steady_clock;
 using Verdict = CheckVerdict;
 
-constexpr int64_t kDiskFactor = 16;
 /// 2026-01-01: this program is younger.
 constexpr time_t kOldestTime = 1'767'225'600;
 constexpr int32_t kQuickSize = 48;
@@ -30,25 +28,6 @@ constexpr int kLongRounds = 20;
 constexpr int64_t kLittle = 32;
 /// A link that gives less than so many percent of what it gives in health is slow.
 constexpr int64_t kSlowPercent = 70;
-
-CheckOutcome disk_outcome(const LocalChecksOptions& options) {
-  struct statvfs disk {};
-  if (statvfs(options.disk.c_str(), &disk) != 0) {
-    return {"disk", {}, Verdict::kUnknown, errno_error("cannot look at " + options.disk,
-                                                       errno).message};
-  }
-  const auto block = static_cast<int64_t>(disk.f_frsize);
-  const Bytes total{static_cast<int64_t>(disk.f_blocks) * block};
-  const Bytes left{static_cast<int64_t>(disk.f_bavail) * block};
-  const std::string words = to_text(left) + " of " + to_text(total) + " are free at " +
-                            options.disk;
-  if (total < options.disk_floor * kDiskFactor) {
-    return {"disk", {}, Verdict::kNotCovered, "a disk of " + to_text(total) + " has no floor"};
-  }
-  if (left >= options.disk_floor) return {"disk", {}, Verdict::kOk, words};
-  return {"disk", {}, Verdict::kCrit, words + ", less than " + to_text(options.disk_floor) +
-                                          "; make room there"};
-}
 
 /// A warning: nothing of ours goes by the wall clock, but certificates and logs of jobs do.
 CheckOutcome clock_outcome() {
@@ -84,6 +63,14 @@ const Link* find_link(const Inventory& inventory, const Link& wanted) {
 std::string link_name(const Link& link) {
   return to_text(link.kind) + " between devices " + std::to_string(link.first) + " and " +
          std::to_string(link.second);
+}
+
+/// Links are told by the places of devices, and those move up while one before them is away.
+bool are_places_kept(const CheckOrder& order, const Inventory& inventory) {
+  const auto count = static_cast<int32_t>(inventory.devices.size());
+  return std::all_of(order.links.begin(), order.links.end(), [&](const Link& link) {
+    return std::max(link.first, link.second) < count;
+  });
 }
 
 /// RETURNS: what is wrong with a link that was there at the start; empty if nothing is.
@@ -177,7 +164,6 @@ void LocalChecks::reset(Run& run) const {
 }
 
 void LocalChecks::check_machine(Run& run) const {
-  run.outcomes.push_back(disk_outcome(options_));
   run.outcomes.push_back(clock_outcome());
 }
 
@@ -242,6 +228,11 @@ void LocalChecks::check_memory(Run& run, const Device& device) {
       SteadyClock::now() + std::chrono::nanoseconds(options_.memory_patience.ns);
   while (true) {
     const Result<std::string> held = holders(device);
+    if (!held.ok() && held.error().code == Code::kNotFound) {
+      known_.reset();  // what a look some seconds ago found does not count any more
+      run.outcomes.push_back({"present", device.uuid, Verdict::kCrit, "the device is not there"});
+      return;
+    }
     if (!held.ok()) {
       const bool untold = held.error().code == Code::kUnimplemented;
       run.outcomes.push_back({"memory", device.uuid,
@@ -277,6 +268,11 @@ void LocalChecks::check_links(Run& run, const Inventory& inventory) const {
       if (!fault.empty()) faults.push_back(std::move(fault));
     }
     if (count == 0) continue;
+    if (!are_places_kept(run.order, inventory)) {
+      run.outcomes.push_back(
+          {"links", device.uuid, Verdict::kNotCovered, "another device of the node is away"});
+      continue;
+    }
     const std::string well = std::to_string(count) + " links are as they were";
     run.outcomes.push_back({"links", device.uuid, faults.empty() ? Verdict::kOk : Verdict::kWarn,
                             faults.empty() ? well : join(faults, ", ")});

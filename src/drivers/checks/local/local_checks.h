@@ -1,9 +1,8 @@
 // LocalChecks: what can be checked from this process, and what an operator's hooks check.
 //
-//   machine   disk (room in the state folder), clock (no time before this program was written)
+//   machine   clock (no time before this program was written)
 //   device    present, memory (nobody holds much of it), links (as many and as fast as at the
-//   start),
-//             compute (a product of known result, on the cores of a cpu slot)
+//             start), compute (a product of known result, on the cores of a cpu slot)
 //   hooks     executable files of a folder
 //   reset     by a program of the machine's owner; then present and memory
 //

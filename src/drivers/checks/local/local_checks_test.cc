@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -14,30 +15,12 @@
 #include "drivers/checks/local/matmul.h"
 #include "ports/devices_fake.h"
 #include "ports/testing/checks_conformance.h"
+#include "ports/testing/devices_lent.h"
 
 namespace keiko {
 namespace {
 
 using testing::HasSubstr;
-
-/// Lends its devices to a driver that is made anew.
-class Borrowed : public Devices {
- public:
-  explicit Borrowed(FakeDevices& devices) : devices_(devices) {}
-  Result<Inventory> fingerprint() override { return devices_.fingerprint(); }
-  Result<std::map<std::string, std::string>> visibility(
-      const std::vector<std::string>& uuids) override {
-    return devices_.visibility(uuids);
-  }
-  Result<std::vector<DeviceStats>> stats() override { return devices_.stats(); }
-  Result<std::vector<DeviceProcess>> processes(const std::string& uuid) override {
-    return devices_.processes(uuid);
-  }
-  Result<std::vector<DeviceFault>> faults() override { return devices_.faults(); }
-
- private:
-  FakeDevices& devices_;
-};
 
 /// Two cpu slots with a link, and a folder for hooks.
 struct LocalChecksHarness {
@@ -48,8 +31,6 @@ struct LocalChecksHarness {
     inventory.links = {{0, 1, LinkKind::kNvlink, 50'000, {}, 50'000}};
     fake.set_inventory(inventory);
     options.hooks_dir = folder;
-    options.disk = folder;
-    options.disk_floor = Bytes{1};
     options.memory_patience = milliseconds(10);
   }
   ~LocalChecksHarness() { std::filesystem::remove_all(folder); }
@@ -57,7 +38,7 @@ struct LocalChecksHarness {
   Checks& checks() {
     if (!local) {
       local.emplace(options, [this]() -> Result<std::unique_ptr<Devices>> {
-        return std::unique_ptr<Devices>(std::make_unique<Borrowed>(fake));
+        return std::unique_ptr<Devices>(std::make_unique<LentDevices>(fake));
       });
     }
     return *local;
@@ -111,6 +92,16 @@ TEST_F(LocalChecksTest, names_who_holds_the_memory_of_a_device) {
   EXPECT_THAT(memory.text, HasSubstr("(pid " + std::to_string(getpid()) + ", 3GiB)"));
 }
 
+// Complaint 23: a lost GPU still gets jobs, and they fail there.
+TEST_F(LocalChecksTest, a_quick_look_that_is_seconds_old_hides_no_lost_device) {
+  EXPECT_EQ(of("present", CheckKind::kPreflight).verdict, CheckVerdict::kOk);
+  here_.lose("fake-0");
+  const std::vector<CheckOutcome> outcomes = run(CheckKind::kPreflight);
+  EXPECT_TRUE(std::any_of(outcomes.begin(), outcomes.end(), [](const CheckOutcome& one) {
+    return one.check == "present" && one.verdict == CheckVerdict::kCrit;
+  }));
+}
+
 TEST_F(LocalChecksTest, a_desktop_may_have_a_little_of_a_device) {
   here_.fake.set_processes("fake-0", {{getpid(), mebibytes(300)}, {1, mebibytes(212)}});
   EXPECT_EQ(of("memory").verdict, CheckVerdict::kOk) << "a 32nd of 16 GiB, together";
@@ -124,6 +115,11 @@ TEST_F(LocalChecksTest, a_slot_that_was_narrow_from_the_start_is_no_news) {
   here_.inventory.links[0] = {0, 1, LinkKind::kPcie, 15'000, {}, 31'000};
   here_.fake.set_inventory(here_.inventory);
   EXPECT_EQ(of("links").verdict, CheckVerdict::kOk);
+}
+
+TEST_F(LocalChecksTest, a_lost_device_makes_no_link_of_the_others_ill) {
+  here_.lose("fake-1");
+  EXPECT_EQ(of("links").verdict, CheckVerdict::kNotCovered);
 }
 
 TEST_F(LocalChecksTest, warns_of_a_link_that_is_slower_than_seventy_percent) {
@@ -140,19 +136,6 @@ TEST_F(LocalChecksTest, says_that_it_makes_no_accelerator_compute) {
   here_.inventory.devices[0].vendor = "nvidia";
   here_.fake.set_inventory(here_.inventory);
   EXPECT_EQ(of("compute").verdict, CheckVerdict::kNotCovered);
-}
-
-TEST_F(LocalChecksTest, finds_a_disk_without_room) {
-  here_.options.disk_floor = Bytes{int64_t{1} << 55};
-  EXPECT_EQ(of("disk", CheckKind::kPreflight, true).verdict, CheckVerdict::kNotCovered)
-      << "a disk that is small on purpose";
-  here_.local.reset();
-  const auto total = std::filesystem::space(here_.folder).capacity;
-  here_.options.disk_floor = Bytes{static_cast<int64_t>(total / 16)};
-  const auto left = std::filesystem::space(here_.folder).available;
-  const CheckVerdict right =
-      left < total / 16 ? CheckVerdict::kCrit : CheckVerdict::kOk;
-  EXPECT_EQ(of("disk", CheckKind::kPreflight, true).verdict, right);
 }
 
 TEST_F(LocalChecksTest, a_hook_says_by_its_exit_code_how_it_is_and_by_its_first_line_why) {

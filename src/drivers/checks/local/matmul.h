@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <string>
 
-
 namespace keiko::checks {
 
 /// With A(i,k) = i + k and B(k,j) = k - j, both n by n, the element (i,j) of A·B is

@@ -19,11 +19,6 @@ struct LocalChecksOptions {
   Duration preflight_limit = seconds(5);
   /// ... and otherwise: long enough for a vendor's own test of some minutes.
   Duration limit = minutes(10);
-  /// The disk that must have room: the agent's state folder.
-  std::string disk = "/";
-  /// Less free than this is too little to start anything. Disks below sixteen times of it have no
-  /// floor: they were made small on purpose.
-  Bytes disk_floor = mebibytes(64);
   /// A worker of just now may hold a device's memory a moment longer than it lives.
   Duration memory_patience = seconds(3);
   /// How old the list of devices may be for a preflight check.

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "drivers/journal/sqlite/batch.h"
-#include "drivers/journal/sqlite/database.h"
 #include "drivers/journal/sqlite/process_lock.h"
+#include "drivers/sqlite/database.h"
 
 namespace keiko {
 namespace {
@@ -16,6 +16,33 @@ namespace {
 using sqlite::Database;
 using sqlite::ProcessLock;
 using sqlite::Statement;
+using sqlite::Table;
+
+constexpr Table kTables[] = {
+    {"fence",
+     "CREATE TABLE fence(id INTEGER PRIMARY KEY, term INTEGER NOT NULL, pid INTEGER NOT NULL)"},
+    {"batches",
+     "CREATE TABLE batches(first INTEGER PRIMARY KEY, count INTEGER NOT NULL, "
+     "term INTEGER NOT NULL, body BLOB NOT NULL)"},
+    {"snapshots",
+     "CREATE TABLE snapshots(sequence INTEGER PRIMARY KEY, term INTEGER NOT NULL, "
+     "checksum INTEGER NOT NULL, body BLOB NOT NULL)"},
+};
+
+sqlite::DatabaseOptions file_of(const SqliteJournalOptions& options) {
+  sqlite::DatabaseOptions file;
+  file.directory = options.directory;
+  file.file = "journal.db";
+  file.content = "a journal of Keiko";
+  file.remedy = "restore the state directory from a backup";
+  file.application_id = 0x4b65696b;  // "Keik"
+  file.tables = kTables;
+  file.first_rows = "INSERT INTO fence VALUES(1, 0, 0)";
+  file.checkpoint_pages = options.checkpoint_pages;
+  file.busy_timeout = options.busy_timeout;
+  file.max_size = options.max_size;
+  return file;
+}
 
 /// SQLite refuses a row beyond 1,000,000,000 bytes; this leaves room for the frames.
 constexpr size_t kMaxBodySize = 900'000'000;
@@ -276,7 +303,7 @@ Result<std::optional<JournalSnapshot>> SqliteJournalDriver::latest_snapshot() {
 }  // namespace
 
 Result<std::unique_ptr<Journal>> open_sqlite_journal(const SqliteJournalOptions& options) {
-  auto database = TRY(Database::open(options));
+  auto database = TRY(Database::open(file_of(options)));
   auto journal = std::make_unique<SqliteJournalDriver>(options, std::move(database));
   TRY(journal->prepare());
   return std::unique_ptr<Journal>(std::move(journal));

@@ -3,6 +3,7 @@
 #include <dirent.h>
 
 #include <cstdlib>
+#include <ctime>
 #include <map>
 
 #include "base/text.h"
@@ -79,6 +80,12 @@ const std::string& boot_id() {
   static const std::string id =
       std::string(trim(read_file("/proc/sys/kernel/random/boot_id").value_or("unknown")));
   return id;
+}
+
+Duration monotonic_now() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return {now.tv_sec * 1'000'000'000 + now.tv_nsec};
 }
 
 ProcessIdentity identify(int64_t pid) {

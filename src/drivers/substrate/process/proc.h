@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/time.h"
 #include "drivers/substrate/process/records.h"
 
 namespace keiko::process {
@@ -27,6 +28,9 @@ std::optional<ProcessStat> read_stat(int64_t pid);
 std::optional<ProcessStat> parse_stat(const std::string& text);
 
 const std::string& boot_id();
+
+/// RETURNS: the time since some moment of this boot; nobody can set it.
+Duration monotonic_now();
 
 /// RETURNS: the identity of a process that lives now; pid 0 if it does not.
 ProcessIdentity identify(int64_t pid);

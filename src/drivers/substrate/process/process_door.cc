@@ -1,18 +1,18 @@
 #include "drivers/substrate/process/process_door.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 
 #include "drivers/substrate/process/files.h"
+#include "drivers/substrate/process/link_visit.h"
+#include "drivers/substrate/process/spawn_plan.h"
 #include "drivers/substrate/process/visit_keeper.h"
 #include "ports/substrate.h"
 
@@ -20,8 +20,6 @@ namespace keiko {
 namespace {
 
 using process::Fd;
-
-constexpr int kFirstFreeFd = 10;
 
 Error system_error(const std::string& what) {
   return unavailable(what + ": " + std::strerror(errno));
@@ -81,31 +79,18 @@ Result<Streams> open_streams(const VisitOrder& order) {
 }
 
 /// Descriptors of the parent in the order of the child's numbers from kVisitControlFd on.
-Result<pid_t> spawn_keeper(std::vector<std::string> words, const std::vector<int>& fds) {
-  posix_spawn_file_actions_t actions;
-  posix_spawnattr_t attributes;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawnattr_init(&attributes);
-  sigset_t all;
-  sigfillset(&all);
-  posix_spawnattr_setsigmask(&attributes, &all);
-  posix_spawnattr_setsigdefault(&attributes, &all);
-  posix_spawnattr_setflags(&attributes, static_cast<short>(POSIX_SPAWN_SETSID |
-                                                           POSIX_SPAWN_SETSIGMASK |
-                                                           POSIX_SPAWN_SETSIGDEF));
-  // Copies far above the numbers they go to, so that none overwrites another on its way.
-  std::vector<Fd> copies;
-  for (const int fd : fds) copies.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, kFirstFreeFd));
+Result<pid_t> spawn_keeper(const std::vector<std::string>& words, const std::vector<int>& fds) {
+  process::SpawnPlan plan(process::SpawnPlan::Group::kSession,
+                          process::SpawnPlan::Signals::kBlocked);
   int number = process::kVisitControlFd;
-  for (const Fd& copy : copies) posix_spawn_file_actions_adddup2(&actions, copy.get(), number++);
-  posix_spawn_file_actions_addclosefrom_np(&actions, number);
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
+  for (const int fd : fds) {
+    if (!plan.hand_over(fd, number++)) {
+      return system_error("cannot hand streams to the keeper of a command");
+    }
+  }
+  posix_spawn_file_actions_addclosefrom_np(plan.actions(), number);
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, argv[0], &actions, &attributes, argv.data(), environ);
-  posix_spawnattr_destroy(&attributes);
-  posix_spawn_file_actions_destroy(&actions);
+  const int error = plan.start(words, environ, pid);
   if (error == 0) return pid;
   return unavailable(std::string("cannot start the keeper of a command: ") + std::strerror(error));
 }
@@ -175,6 +160,12 @@ Result<std::unique_ptr<Visit>> ProcessDoor::enter(const WorkerKey& key, const Vi
   record.argv = order.argv;
   record.env = order.env;
   record.terminal = order.terminal.has_value();
+  if (order.copy) {
+    record.copy = true;
+    record.copy_path = order.copy->path;
+    record.copy_into = order.copy->into_worker;
+    record.copy_recursive = order.copy->recursive;
+  }
   if (!process::exists(record.folder + "/running")) {
     return failed_precondition("worker " + to_text(key) + " does not run on this node");
   }
@@ -199,6 +190,17 @@ Result<std::unique_ptr<Visit>> ProcessDoor::enter(const WorkerKey& key, const Vi
     return system_error("cannot tell the keeper what to run");
   }
   return std::unique_ptr<Visit>(std::move(visit));
+}
+
+Result<std::unique_ptr<Visit>> ProcessDoor::connect(const WorkerKey& key, int port) {
+  if (port <= 0 || port > 65535) {
+    return invalid_argument("there is no port " + std::to_string(port));
+  }
+  return process::make_link_visit(worker_paths(state_dir_, key).folder, port);
+}
+
+Result<std::unique_ptr<Visit>> ProcessDoor::watch(const WorkerKey& key) {
+  return process::make_link_visit(worker_paths(state_dir_, key).folder, 0);
 }
 
 }  // namespace keiko

@@ -17,6 +17,8 @@ class ProcessDoor : public WorkerDoor {
       : state_dir_(std::move(state_dir)), keeper_command_(std::move(keeper_command)) {}
 
   Result<std::unique_ptr<Visit>> enter(const WorkerKey& key, const VisitOrder& order) override;
+  Result<std::unique_ptr<Visit>> connect(const WorkerKey& key, int port) override;
+  Result<std::unique_ptr<Visit>> watch(const WorkerKey& key) override;
 
  private:
   const std::string state_dir_;

@@ -1,20 +1,14 @@
 // Device rules of the process substrate: what a worker may open, said once and looked at again.
-#include <time.h>
 #include <unistd.h>
 
 #include "base/log.h"
 #include "base/text.h"
 #include "drivers/substrate/process/devices/device_guard.h"
+#include "drivers/substrate/process/proc.h"
 #include "drivers/substrate/process/process_substrate.h"
 
 namespace keiko {
 namespace {
-
-Duration monotonic_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return {now.tv_sec * 1'000'000'000 + now.tv_nsec};
-}
 
 /// "hybrid", "v1", "v2" or "none".
 std::string version_of(const std::vector<process::CgroupTree>& trees) {
@@ -67,7 +61,7 @@ std::vector<std::string> ProcessSubstrate::device_rules_of(const WorkerProcess& 
 }
 
 void ProcessSubstrate::guard_devices() {
-  const Duration now = monotonic_now();
+  const Duration now = process::monotonic_now();
   if (now - guarded_at_ < options_.guard_every) return;
   guarded_at_ = now;
   for (auto& [key, worker] : workers_) {

@@ -96,8 +96,7 @@ std::vector<std::string> candidates_in_path(const std::string& name, const std::
   return files;
 }
 
-void become_program(const LaunchRecord& launch, const WorkerCgroup& cgroup,
-                    const ProgramFds& fds) {
+void enter_worker(const LaunchRecord& launch, const WorkerCgroup& cgroup, const ProgramFds& fds) {
   setsid();
   // If the shim is killed, at least the program goes at once; the agent sweeps up the rest.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -109,12 +108,17 @@ void become_program(const LaunchRecord& launch, const WorkerCgroup& cgroup,
     fail(fds.status, "cannot enter the working directory '" + workdir + "': " +
                          std::strerror(errno) + "; make it on this node or set another workdir");
   }
+  reset_signals();
+}
+
+void become_program(const LaunchRecord& launch, const WorkerCgroup& cgroup,
+                    const ProgramFds& fds) {
+  enter_worker(launch, cgroup, fds);
   const auto set_path = launch.env.find("PATH");
   const std::string path = set_path != launch.env.end() ? set_path->second : kDefaultPath;
   std::vector<std::string> env;
   for (const auto& [name, value] : launch.env) env.push_back(name + "=" + value);
   const std::string& name = launch.argv[0];
-  reset_signals();
   const int error = execute(candidates_in_path(name, path), launch.argv, env);
   std::string why = "cannot run '" + name + "': " + std::strerror(error);
   if (name.find('/') == std::string::npos) why += " (looked in PATH=" + path + ")";

@@ -24,6 +24,9 @@ struct ProgramFds {
 [[noreturn]] void become_program(const LaunchRecord& launch, const WorkerCgroup& cgroup,
                                  const ProgramFds& fds);
 
+/// All of that up to the exec, which is left to the caller. Exits if it cannot.
+void enter_worker(const LaunchRecord& launch, const WorkerCgroup& cgroup, const ProgramFds& fds);
+
 /// RETURNS: every path that `name` may mean, in the order of PATH; just `name` if it has a slash.
 std::vector<std::string> candidates_in_path(const std::string& name, const std::string& path);
 

@@ -6,7 +6,6 @@
 #include <sys/resource.h>
 #include <sys/signalfd.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,12 +27,6 @@ namespace {
 
 constexpr int64_t kLastWordsBytes = 2048;
 constexpr int64_t kEndRecordBytes = 4096;  // last words and all the rest
-
-Duration monotonic_now() {
-  timespec now{};
-  clock_gettime(CLOCK_MONOTONIC, &now);
-  return {now.tv_sec * 1'000'000'000 + now.tv_nsec};
-}
 
 Duration to_duration(const timeval& time) {
   return {time.tv_sec * 1'000'000'000 + time.tv_usec * 1'000};

@@ -16,6 +16,8 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "drivers/files/tree/pack.h"
+#include "drivers/files/tree/unpack.h"
 #include "drivers/substrate/process/files.h"
 #include "drivers/substrate/process/proc.h"
 #include "drivers/substrate/process/program.h"
@@ -34,6 +36,7 @@ class VisitKeeper {
   bool read_order();
   bool start();
   [[noreturn]] void become_command(int status);
+  [[noreturn]] void copy_files(int status);
   void read_status(int status);
   void turn(int timeout_ms);
   void take_control();
@@ -95,10 +98,28 @@ bool VisitKeeper::read_order() {
   return !end_.worker_ended;
 }
 
+/// Packs or unpacks in this very process, as the worker's user and within its limits: the worker
+/// needs no program for it.
+void VisitKeeper::copy_files(int status) {
+  enter_worker(launch_, WorkerCgroup(running_.cgroups), {kVisitOutFd, kVisitErrFd, status});
+  signal(SIGPIPE, SIG_IGN);
+  close_range(STDERR_FILENO + 1, ~0U, 0);
+  const auto tell = [](const std::string& line) { write_all(STDERR_FILENO, line + "\n"); };
+  Result<int64_t> left_out = 0;
+  if (order_.copy_into) {
+    left_out = tree::unpack({order_.copy_path, {}, {}}, STDIN_FILENO);
+    if (!left_out.ok()) tell(left_out.error().message);
+  } else {
+    left_out = tree::pack({order_.copy_path, order_.copy_recursive, {}, tell}, STDOUT_FILENO);
+  }
+  _exit(left_out.ok() ? 0 : 1);
+}
+
 void VisitKeeper::become_command(int status) {
   setsid();
   if (order_.terminal) ioctl(kVisitInFd, TIOCSCTTY, 0);
   dup2(kVisitInFd, STDIN_FILENO);
+  if (order_.copy) copy_files(status);
   for (const auto& [name, value] : order_.env) launch_.env[name] = value;
   launch_.argv = order_.argv;
   if (launch_.argv.empty()) {

@@ -29,12 +29,20 @@ struct VisitRecord {
   std::vector<std::string> argv;
   std::map<std::string, std::string> env;
   bool terminal = false;
+  bool copy = false;           ///< instead of argv: packs or unpacks files
+  std::string copy_path;
+  bool copy_into = false;      ///< unpacks
+  bool copy_recursive = false;
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "folder", s.folder);
     v(2, "argv", s.argv);
     v(3, "env", s.env);
     v(4, "terminal", s.terminal);
+    v(5, "copy", s.copy);
+    v(6, "copy_path", s.copy_path);
+    v(7, "copy_into", s.copy_into);
+    v(8, "copy_recursive", s.copy_recursive);
   }
 };
 

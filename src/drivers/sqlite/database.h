@@ -1,21 +1,43 @@
-// A thin, typed skin over the SQLite connection of a journal: opening and setting up the file,
+// A thin, typed skin over one SQLite file and its connection: opening and setting up the file,
 // prepared statements, and SQLite's result codes as our errors. For one thread at a time.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include <sqlite3.h>
 
+#include "base/bytes.h"
 #include "base/result.h"
-#include "drivers/journal/sqlite/options.h"
+#include "base/time.h"
 
 namespace keiko::sqlite {
 
-/// Stored in the file's header; raise it when the tables change their meaning.
-constexpr int64_t kSchemaVersion = 1;
+struct Table {
+  std::string_view name;
+  std::string_view sql;   ///< "CREATE TABLE ...", kept by the file letter by letter
+};
+
+/// What a file is, and how it is written.
+struct DatabaseOptions {
+  std::string directory;       ///< made with mode 0700 if it is not there (its parents must be)
+  std::string file;            ///< "journal.db"
+  std::string content;         ///< "a journal of Keiko", for messages
+  std::string remedy;          ///< what to do about damage: "restore ... from a backup"
+  uint64_t application_id = 0; ///< shown by file(1)
+  int64_t schema_version = 1;  ///< in the file's header; raised when tables change their meaning
+  std::span<const Table> tables;  ///< all there are, in the order of their making
+  std::string first_rows;      ///< SQL that runs when the tables are made; may be empty
+  /// Each commit is flushed. Without it the newest ones may be gone after a crash of the machine.
+  bool flush_commits = true;
+  int checkpoint_pages = 1000; ///< pages of 4 KiB that the write-ahead log collects
+  Duration busy_timeout = seconds(5);  ///< how long a write waits for another process's
+  /// Of the file; 0 is no bound. For hosts with a quota, and for tests.
+  Bytes max_size;
+};
 
 /// A prepared statement, reset by whoever runs it next.
 class Statement {
@@ -47,12 +69,13 @@ class Statement {
 
 class Database {
  public:
-  /// Opens <directory>/journal.db, makes it and its tables if they are not there.
+  /// Opens <directory>/<file>, makes it and its tables if they are not there.
   /// RETURNS: kFailedPrecondition for a file of a newer Keiko or of another program,
   /// kPermissionDenied or kNotFound for a directory that cannot be written, kDataLoss for damage.
-  static Result<std::unique_ptr<Database>> open(const SqliteJournalOptions& options);
+  static Result<std::unique_ptr<Database>> open(const DatabaseOptions& options);
 
   Result<Statement> prepare(std::string_view sql);
+  Result<uint64_t> pragma_number(std::string_view name);
   Done run(const std::string& sql);
 
   /// Ends a transaction that did not commit. After it, nothing of the transaction is left.
@@ -72,12 +95,12 @@ class Database {
     void operator()(sqlite3* connection) const { sqlite3_close_v2(connection); }
   };
 
-  Done configure(const SqliteJournalOptions& options);
-  Result<uint64_t> pragma_number(std::string_view name);
+  Done configure();
   Done check_identity();
   Done create_tables();
   Done check_tables();
 
+  DatabaseOptions options_;
   std::string path_;
   mutable bool uncertain_ = false;
   std::unique_ptr<sqlite3, Close> connection_;

@@ -1,4 +1,4 @@
-#include "drivers/journal/sqlite/database.h"
+#include "drivers/sqlite/database.h"
 
 #include <cerrno>
 #include <cstring>
@@ -12,23 +12,7 @@
 namespace keiko::sqlite {
 namespace {
 
-constexpr uint64_t kApplicationId = 0x4b65696b;  // "Keik", shown by file(1)
-constexpr int64_t kPageSize = 4096;              // the file system's block
-
-struct Table {
-  std::string_view name;
-  std::string_view sql;
-};
-constexpr Table kTables[] = {
-    {"fence",
-     "CREATE TABLE fence(id INTEGER PRIMARY KEY, term INTEGER NOT NULL, pid INTEGER NOT NULL)"},
-    {"batches",
-     "CREATE TABLE batches(first INTEGER PRIMARY KEY, count INTEGER NOT NULL, "
-     "term INTEGER NOT NULL, body BLOB NOT NULL)"},
-    {"snapshots",
-     "CREATE TABLE snapshots(sequence INTEGER PRIMARY KEY, term INTEGER NOT NULL, "
-     "checksum INTEGER NOT NULL, body BLOB NOT NULL)"},
-};
+constexpr int64_t kPageSize = 4096;  // the file system's block
 
 Done sync_directory(const std::string& directory) {
   const int file = open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -47,7 +31,7 @@ Error with_remedy(Error error, const char* remedy) {
 
 /// Makes the directory if needed and proves that it and what is in it can be written: SQLite alone
 /// would find out in the middle, and leave its files there.
-Done prepare_directory(const std::string& directory) {
+Done prepare_directory(const std::string& directory, const std::string& name) {
   constexpr const char* kRemedy = "; choose another directory or change its owner";
   if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
     return with_remedy(errno_error("make the state directory " + directory, errno),
@@ -61,7 +45,7 @@ Done prepare_directory(const std::string& directory) {
   if (access(directory.c_str(), R_OK | W_OK | X_OK) != 0) {
     return with_remedy(errno_error("write to the state directory " + directory, errno), kRemedy);
   }
-  const std::string file = directory + "/journal.db";
+  const std::string file = directory + "/" + name;
   if (access(file.c_str(), R_OK | W_OK) == 0 || errno == ENOENT) return done();
   return with_remedy(errno_error("write to " + file, errno), kRemedy);
 }
@@ -139,10 +123,11 @@ std::string_view Statement::bytes(int column) const {
                                             static_cast<size_t>(size));
 }
 
-Result<std::unique_ptr<Database>> Database::open(const SqliteJournalOptions& options) {
-  TRY(prepare_directory(options.directory));
+Result<std::unique_ptr<Database>> Database::open(const DatabaseOptions& options) {
+  TRY(prepare_directory(options.directory, options.file));
   auto database = std::make_unique<Database>();
-  database->path_ = options.directory + "/journal.db";
+  database->options_ = options;
+  database->path_ = options.directory + "/" + options.file;
   sqlite3* connection = nullptr;
   const int code = sqlite3_open_v2(
       database->path_.c_str(), &connection,
@@ -150,14 +135,14 @@ Result<std::unique_ptr<Database>> Database::open(const SqliteJournalOptions& opt
       nullptr);
   database->connection_.reset(connection);
   if (code != SQLITE_OK) return database->error(code, "open");
-  TRY(database->configure(options));
+  TRY(database->configure());
   TRY(sync_directory(options.directory));
   return database;
 }
 
-Done Database::configure(const SqliteJournalOptions& options) {
+Done Database::configure() {
   sqlite3* connection = connection_.get();
-  sqlite3_busy_timeout(connection, static_cast<int>(options.busy_timeout.millis()));
+  sqlite3_busy_timeout(connection, static_cast<int>(options_.busy_timeout.millis()));
   // The file may be anybody's bytes: its schema gets no power.
   for (const auto& [option, on] : {std::pair{SQLITE_DBCONFIG_DEFENSIVE, 1},
                                   std::pair{SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0},
@@ -174,16 +159,16 @@ Done Database::configure(const SqliteJournalOptions& options) {
                                  "must be on a local file system");
     }
   }
-  TRY(run("PRAGMA synchronous=FULL"));
+  TRY(run(options_.flush_commits ? "PRAGMA synchronous=FULL" : "PRAGMA synchronous=NORMAL"));
   TRY(run("PRAGMA cell_size_check=ON"));
   TRY(run("PRAGMA secure_delete=OFF"));
-  TRY(run("PRAGMA wal_autocheckpoint=" + std::to_string(options.checkpoint_pages)));
+  TRY(run("PRAGMA wal_autocheckpoint=" + std::to_string(options_.checkpoint_pages)));
   // The log keeps its length between checkpoints: overwriting needs no new blocks, so its flush is
   // cheaper than a growing file's. A large snapshot's log is cut back.
   TRY(run("PRAGMA journal_size_limit=" +
-          std::to_string(options.checkpoint_pages * 2 * kPageSize)));
-  if (options.max_size.count > 0) {
-    TRY(run("PRAGMA max_page_count=" + std::to_string(options.max_size.count / kPageSize)));
+          std::to_string(options_.checkpoint_pages * 2 * kPageSize)));
+  if (options_.max_size.count > 0) {
+    TRY(run("PRAGMA max_page_count=" + std::to_string(options_.max_size.count / kPageSize)));
   }
   if (TRY(pragma_number("application_id")) == 0) TRY(create_tables());
   return check_tables();
@@ -200,16 +185,17 @@ Result<uint64_t> Database::pragma_number(std::string_view name) {
 Done Database::check_identity() {
   const uint64_t application = TRY(pragma_number("application_id"));
   const int64_t version = static_cast<int64_t>(TRY(pragma_number("user_version")));
-  if (application == kApplicationId && version > kSchemaVersion) {
+  if (application == options_.application_id && version > options_.schema_version) {
     return failed_precondition(path_ + " was written by a newer Keiko: its format is " +
                                std::to_string(version) + ", this program knows up to " +
-                               std::to_string(kSchemaVersion) +
+                               std::to_string(options_.schema_version) +
                                "; run the newer program, or use another state directory");
   }
-  if (application == kApplicationId && version == kSchemaVersion) return done();
+  if (application == options_.application_id && version == options_.schema_version) return done();
   Statement any = TRY(prepare("SELECT 1 FROM sqlite_schema LIMIT 1"));
   if (application == 0 && version == 0 && !TRY(any.step())) return done();
-  return failed_precondition(path_ + " is not a journal of Keiko; use another state directory");
+  return failed_precondition(path_ + " is not " + options_.content +
+                             "; use another state directory");
 }
 
 Done Database::create_tables() {
@@ -217,10 +203,10 @@ Done Database::create_tables() {
   const auto fill = [this]() -> Done {
     // Another process may have been faster.
     if (TRY(pragma_number("application_id")) != 0) return done();
-    for (const Table& table : kTables) TRY(run(std::string(table.sql)));
-    TRY(run("INSERT INTO fence VALUES(1, 0, 0)"));
-    TRY(run("PRAGMA application_id=" + std::to_string(kApplicationId)));
-    return run("PRAGMA user_version=" + std::to_string(kSchemaVersion));
+    for (const Table& table : options_.tables) TRY(run(std::string(table.sql)));
+    if (!options_.first_rows.empty()) TRY(run(options_.first_rows));
+    TRY(run("PRAGMA application_id=" + std::to_string(options_.application_id)));
+    return run("PRAGMA user_version=" + std::to_string(options_.schema_version));
   };
   Done filled = fill();
   if (filled.ok()) filled = run("COMMIT");
@@ -234,14 +220,14 @@ Done Database::create_tables() {
 
 Done Database::check_tables() {
   Statement schema = TRY(prepare("SELECT sql FROM sqlite_schema ORDER BY rowid"));
-  for (const Table& table : kTables) {
+  for (const Table& table : options_.tables) {
     if (!TRY(schema.step()) || schema.bytes(0) != table.sql) {
       return data_loss(path_ + ": table " + std::string(table.name) +
-                       " is missing or changed; restore the state directory from a backup");
+                       " is missing or changed; " + options_.remedy);
     }
   }
   if (!TRY(schema.step())) return done();
-  return data_loss(path_ + " has a table that Keiko did not make; restore a backup");
+  return data_loss(path_ + " has a table that Keiko did not make; " + options_.remedy);
 }
 
 Result<Statement> Database::prepare(std::string_view sql) {
@@ -289,7 +275,7 @@ Error Database::error(int code, std::string_view doing) const {
     case SQLITE_IOERR:
     case SQLITE_ERROR:
     case SQLITE_CONSTRAINT:
-      return data_loss(what + "; the file is damaged, restore the state directory from a backup");
+      return data_loss(what + "; the file is damaged, " + options_.remedy);
     case SQLITE_NOMEM: return resource_exhausted(what);
     case SQLITE_TOOBIG: return invalid_argument(what);
     case SQLITE_CANTOPEN:

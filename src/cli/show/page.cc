@@ -1,4 +1,4 @@
-#include "cli/verbs/page.h"
+#include "cli/show/page.h"
 
 #include "base/text.h"
 #include "cli/exit_code.h"

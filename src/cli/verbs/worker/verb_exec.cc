@@ -4,6 +4,7 @@
 #include "cli/attach/attach_client.h"
 #include "cli/exit_code.h"
 #include "cli/verbs.h"
+#include "cli/verbs/worker/worker_options.h"
 
 namespace keiko::cli {
 namespace {
@@ -15,15 +16,12 @@ struct Given {
 
 void add_worker_options(OptionSet& options, Given& given) {
   options.positional("ID", given.job, "the job's id or name").completes = Completes::kJob;
-  Option& rank = options.integer("--rank", "N", given.rank, "in the worker of this rank (0)");
-  rank.low = 0;
-  rank.high = INT32_MAX;
+  add_rank(options, given.rank);
 }
 
 Result<int> enter(const Given& given, Invocation& call, v1::AttachOpen open) {
   const SignalStream signals;  // before anything dials
-  open.set_job(TRY(call.connection.job_id(given.job)));
-  open.set_rank(static_cast<int32_t>(given.rank));
+  open.MergeFrom(TRY(worker_named(given.job, given.rank, call)));
   return attach_and_wait(TRY(call.connection.address()), open, signals);
 }
 
