@@ -4,7 +4,8 @@
 // It runs its arguments as a program, collects whatever children are left to it, and says at
 // descriptor 4 how the program ended: process 1 of a PID namespace cannot die of a signal itself.
 // When it ends, the kernel kills everything else inside. Descriptor 3 tells a failed exec and
-// closes by itself when the exec succeeds.
+// closes by itself when the exec succeeds. Descriptor 5 may be the lock of the image's files, held
+// by being open.
 #include <fcntl.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -20,6 +21,7 @@ namespace {
 
 constexpr int kStatusFd = 3;
 constexpr int kEndFd = 4;
+constexpr int kLockFd = 5;
 
 [[noreturn]] void run_program(char** argv) {
   execvp(argv[0], argv);
@@ -42,6 +44,7 @@ int main(int argc, char** argv) {
   setsid();
   fcntl(kStatusFd, F_SETFD, FD_CLOEXEC);
   fcntl(kEndFd, F_SETFD, FD_CLOEXEC);
+  fcntl(kLockFd, F_SETFD, FD_CLOEXEC);
   const pid_t program = fork();
   if (program == 0) run_program(argv + 1);
   if (program < 0) {

@@ -14,6 +14,7 @@
 #include "drivers/clock/system/system_clock.h"
 #include "drivers/host/hwloc/hwloc_host.h"
 #include "drivers/kmsg/kmsg_log.h"
+#include "drivers/substrate/process/image/image_runtime.h"
 #include "drivers/substrate/process/process_door.h"
 #include "drivers/substrate/process/process_substrate.h"
 #include "node_place.h"
@@ -39,9 +40,20 @@ struct Given {
   bool take_workers = false;  ///< on SIGTERM
 };
 
+/// Said once when the agent starts, and then by `keiko nodes`.
+void look_for_images(agent::AgentOptions& options) {
+  const Result<std::string> runtime =
+      process::probe_image_runtime(process::image_init_beside_program());
+  if (runtime.ok()) options.image_runtime = *runtime;
+  else options.image_trouble = runtime.error().message;
+  log_info("images", runtime.ok() ? "run_by=" + quote_text(*runtime)
+                                  : "why_not=" + quote_text(options.image_trouble));
+}
+
 Done serve(Given& given) {
   // First of all: hwloc takes a moved root only in a process without threads.
   HwlocHost host(given.devices.sysfs.root);
+  look_for_images(given.agent);
   StopSignals signals;
   agent::StateFolder folder = TRY(agent::StateFolder::open(given.state));
   given.devices.cpu.instance = folder.instance();

@@ -31,6 +31,9 @@ Time from_proto(const google::protobuf::Timestamp& in);
 
 // ---- jobs and workers ----
 
+v1::Mount to_proto(const Mount& mount);
+Mount from_proto(const v1::Mount& in);
+
 v1::JobSpec to_proto(const JobSpec& spec);
 Result<JobSpec> from_proto(const v1::JobSpec& in);
 

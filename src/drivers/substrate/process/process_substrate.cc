@@ -295,6 +295,14 @@ process::WorkerScope ProcessSubstrate::scope_of(const Worker& worker) const {
         process::find_cgroup_trees(worker.launch.cgroup_root,
                                    read_file("/proc/self/cgroup").value_or("")),
         worker.launch.cgroup_name));
+    if (!worker.launch.image.empty()) {
+      std::vector<std::string> folders = scope.cgroup.folders();
+      for (std::string& group : process::runtime_groups(worker.launch.cgroup_root,
+                                                        worker.launch.cgroup_name)) {
+        folders.push_back(std::move(group));
+      }
+      scope.cgroup = process::WorkerCgroup(std::move(folders));
+    }
   }
   scope.program = worker.running.program;
   scope.since_ticks = worker.shim.start_ticks;

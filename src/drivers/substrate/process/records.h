@@ -88,12 +88,14 @@ struct RunningRecord {
   ProcessIdentity program;            ///< also the leader of the worker's first session
   std::vector<std::string> cgroups;   ///< folders of the worker's groups, tracking one first
   std::vector<std::string> notes;     ///< limits that could not be held as asked
+  std::map<std::string, std::string> image_env;  ///< what its image adds to its environment
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "shim", s.shim);
     v(2, "program", s.program);
     v(3, "cgroups", s.cgroups);
     v(4, "notes", s.notes);
+    v(5, "image_env", s.image_env);
   }
 };
 

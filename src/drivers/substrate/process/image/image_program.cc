@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "base/text.h"
+#include "drivers/images/store/image_store.h"
 #include "drivers/substrate/process/files.h"
 #include "drivers/substrate/process/image/image_runtime.h"
 #include "drivers/substrate/process/image/oci_config.h"
@@ -61,14 +62,11 @@ class ImageHelper {
   void tell(char kind, std::string text) const;
 
  private:
-  std::vector<Mount> mounts() const;
-  std::string config() const;
+  std::vector<StagePlace> places() const;
+  std::string config(const std::map<std::string, std::string>& of_image) const;
   std::vector<std::string> call(const RootfsStage& stage, std::vector<std::string> words) const;
   Error runtime_error(const RootfsStage& stage, const Heard& heard) const;
   void hold_limits(pid_t pid) const;
-  void remove_runtime_groups() const;
-
-  std::string runtime_group() const { return "/keiko-start-" + launch_.cgroup_name; }
 
   const LaunchRecord& launch_;
   const WorkerCgroup& cgroup_;
@@ -84,25 +82,30 @@ void ImageHelper::tell(char kind, std::string text) const {
 }
 
 /// What every image gets of its machine, and then what the job asked for.
-std::vector<Mount> ImageHelper::mounts() const {
-  std::vector<Mount> all = {{"/sys", "/sys", true}, {launch_.image_init, kInitInside, true}};
+std::vector<StagePlace> ImageHelper::places() const {
+  std::vector<StagePlace> all = {{{"/sys", "/sys", true}, false},
+                                 {{launch_.image_init, kInitInside, true}, false}};
   // Names of other ranks' machines must mean inside what they mean outside.
   for (const char* const path : {"/etc/hosts", "/etc/resolv.conf"}) {
-    if (exists(path)) all.push_back({path, path, true});
+    if (exists(path)) all.push_back({{path, path, true}, false});
   }
-  all.insert(all.end(), launch_.mounts.begin(), launch_.mounts.end());
+  for (const Mount& mount : launch_.mounts) all.push_back({mount});
+  // The folder of the socket by which it reports to its agent, which may make the socket anew.
+  const auto socket = launch_.env.find("KEIKO_SOCKET");
+  if (socket != launch_.env.end()) {
+    const std::string folder = socket->second.substr(0, socket->second.rfind('/'));
+    if (folder.size() > 1 && folder != "/tmp") all.push_back({{folder, folder, true}});
+  }
   return all;
 }
 
-std::string ImageHelper::config() const {
+std::string ImageHelper::config(const std::map<std::string, std::string>& of_image) const {
   ContainerSpec spec;
   spec.argv = {kInitInside};
   spec.argv.insert(spec.argv.end(), launch_.argv.begin(), launch_.argv.end());
-  spec.env = launch_.env;
-  spec.env.emplace("PATH", kDefaultPath);
-  spec.env.emplace("HOME", "/tmp");  // the one folder that is always writable
+  spec.env = image_environment(launch_, of_image);
   spec.workdir = launch_.workdir.empty() ? "/" : launch_.workdir;
-  spec.cgroup = runtime_group();
+  spec.cgroup = runtime_group(launch_.cgroup_name);
   spec.devices = devices_of_files(launch_.device_files);
   return oci_config(spec);
 }
@@ -131,6 +134,11 @@ Error ImageHelper::runtime_error(const RootfsStage& stage, const Heard& heard) c
 /// From here on all that holds for plain programs holds for this one, by the same groups.
 void ImageHelper::hold_limits(pid_t pid) const {
   if (!cgroup_.take(pid)) tell(kStatusNote, "the worker's cgroup would not take it");
+  // Where workers have no group of their own, it goes back to the top.
+  for (const std::string& group : runtime_groups(launch_.cgroup_root, launch_.cgroup_name)) {
+    if (trim(read_file(group + "/cgroup.procs").value_or("")).empty()) continue;
+    write_control(group.substr(0, group.rfind('/')) + "/cgroup.procs", std::to_string(pid));
+  }
   if (launch_.memory.count > 0 && !cgroup_.holds_memory()) {
     const auto bytes = static_cast<rlim_t>(launch_.memory.count);
     const rlimit limit{bytes, bytes};
@@ -149,41 +157,35 @@ void ImageHelper::hold_limits(pid_t pid) const {
   }
 }
 
-/// They were the worker's for an instant, and nothing is in them any more.
-void ImageHelper::remove_runtime_groups() const {
-  const std::string& root = launch_.cgroup_root.empty() ? "/sys/fs/cgroup" : launch_.cgroup_root;
-  rmdir((root + runtime_group()).c_str());
-  DIR* const folder = opendir(root.c_str());
-  if (folder == nullptr) return;
-  while (const dirent* const entry = readdir(folder)) {
-    rmdir((root + "/" + entry->d_name + runtime_group()).c_str());
-  }
-  closedir(folder);
-}
-
 Done ImageHelper::run() {
   if (find_runtime().empty()) {
-    return failed_precondition("runc is not installed on this node any more");
+    return unavailable("runc is not installed on this node any more");
   }
-  const RootfsStage stage = TRY(RootfsStage::set_up(launch_.image, mounts()));
+  images::PreparedImage image = TRY(images::prepare_image(launch_.image, launch_.image_store));
+  for (const auto& [name, value] : image.env) tell(kStatusEnv, name + "=" + value);
+  const RootfsStage stage = TRY(RootfsStage::set_up(image.rootfs, places()));
   if (!launch_.workdir.empty() && !stage.has_folder(launch_.workdir)) {
     return failed_precondition("cannot enter the working directory '" + launch_.workdir +
                                "': it is not in the image; set another workdir or mount it");
   }
-  TRY(write_atomically(stage.folder() + "/config.json", config(), false));
+  for (const std::string& note : stage.notes()) tell(kStatusNote, note);
+  TRY(write_atomically(stage.folder() + "/config.json", config(image.env), false));
   const std::string pid_file = stage.folder() + "/pid";
+  // The first process holds the store's lock for as long as it lives.
+  std::vector<int> kept = {fds_.status, end_};
+  if (image.lock) kept.push_back(image.lock.get());
   const Heard created = TRY(call_runtime(
       {call(stage, {"create", "--bundle", stage.folder(), "--pid-file", pid_file,
-                    "--preserve-fds", "2"}),
-       {fds_.status, end_}, fds_.out, fds_.err}));
+                    "--preserve-fds", std::to_string(kept.size())}),
+       kept, fds_.out, fds_.err}));
   const pid_t pid = std::atoi(read_file(pid_file).value_or("").c_str());
   if (created.status != 0 || pid <= 0) {
     const Error why = runtime_error(stage, created);
-    remove_runtime_groups();
+    remove_runtime_groups(launch_);
     return why;
   }
   hold_limits(pid);
-  remove_runtime_groups();
+  remove_runtime_groups(launch_);
   tell(kStatusPid, std::to_string(pid));
   const Heard started = TRY(call_runtime({call(stage, {"start"})}));
   if (started.status == 0) return done();
@@ -192,6 +194,22 @@ Done ImageHelper::run() {
 }
 
 }  // namespace
+
+std::map<std::string, std::string> image_environment(
+    const LaunchRecord& launch, const std::map<std::string, std::string>& of_image) {
+  std::map<std::string, std::string> env = launch.env;
+  env.insert(of_image.begin(), of_image.end());
+  env.emplace("PATH", kDefaultPath);
+  env.emplace("HOME", "/tmp");  // the one folder that is always writable
+  return env;
+}
+
+void remove_runtime_groups(const LaunchRecord& launch) {
+  const WorkerCgroup groups(runtime_groups(launch.cgroup_root, launch.cgroup_name));
+  if (groups.folders().empty()) return;
+  for (const int64_t pid : groups.members()) kill(static_cast<pid_t>(pid), SIGKILL);
+  groups.remove();
+}
 
 void become_image_helper(const LaunchRecord& launch, const WorkerCgroup& cgroup,
                          const ProgramFds& fds, int end) {
@@ -205,7 +223,11 @@ void become_image_helper(const LaunchRecord& launch, const WorkerCgroup& cgroup,
   ImageHelper helper(launch, cgroup, fds, end);
 
   const Done ran = helper.run();
-  if (!ran.ok()) helper.tell(kStatusFailed, ran.error().message);
+  if (!ran.ok()) {
+    const Code code = ran.error().code;
+    if (code == Code::kUnavailable || code == Code::kResourceExhausted) helper.tell(kStatusNodeFailed, "");
+    helper.tell(kStatusFailed, ran.error().message);
+  }
   _exit(ran.ok() ? 0 : 127);
 }
 

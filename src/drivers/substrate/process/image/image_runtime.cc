@@ -1,5 +1,6 @@
 #include "drivers/substrate/process/image/image_runtime.h"
 
+#include <dirent.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <spawn.h>
@@ -13,12 +14,12 @@
 
 #include "base/text.h"
 #include "drivers/substrate/process/files.h"
+#include "drivers/substrate/process/spawn_plan.h"
 
 namespace keiko::process {
 namespace {
 
 constexpr size_t kMostHeard = 64 * 1024;
-constexpr int kFirstFreeFd = 20;
 
 /// "runc version 1.1.5+ds1" and more lines: "runc 1.1.5".
 std::string version_of(const std::string& output) {
@@ -70,6 +71,25 @@ std::string find_runtime() {
   return {};
 }
 
+std::string runtime_group(const std::string& worker) { return "/keiko-start-" + worker; }
+
+std::vector<std::string> runtime_groups(const std::string& root, const std::string& worker) {
+  const std::string top = root.empty() ? "/sys/fs/cgroup" : root;
+  std::vector<std::string> found;
+  const auto add = [&](const std::string& tree) {
+    const std::string folder = tree + runtime_group(worker);
+    if (exists(folder)) found.push_back(folder);
+  };
+  add(top);
+  DIR* const folder = opendir(top.c_str());
+  if (folder == nullptr) return found;
+  while (const dirent* const entry = readdir(folder)) {
+    if (entry->d_name[0] != '.') add(top + "/" + entry->d_name);
+  }
+  closedir(folder);
+  return found;
+}
+
 std::string image_init_beside_program() {
   char path[4096];
   const ssize_t size = readlink("/proc/self/exe", path, sizeof path);
@@ -103,39 +123,29 @@ Result<Heard> call_runtime(const RuntimeCall& call) {
   if (pipe2(ends, O_CLOEXEC) != 0) return errno_error("cannot make a pipe", errno);
   const Fd read_end(ends[0]);
   Fd write_end(ends[1]);
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-  // Copies far above the numbers they go to, so that none overwrites another on its way.
-  std::vector<Fd> copies;
-  const auto hand = [&](int fd, int number) {
-    copies.emplace_back(fcntl(fd, F_DUPFD_CLOEXEC, kFirstFreeFd));
-    posix_spawn_file_actions_adddup2(&actions, copies.back().get(), number);
-  };
-  hand(call.out >= 0 ? call.out : write_end.get(), STDOUT_FILENO);
-  hand(call.err >= 0 ? call.err : write_end.get(), STDERR_FILENO);
-  int number = STDERR_FILENO;
-  for (const int fd : call.keep) hand(fd, ++number);
-  posix_spawn_file_actions_addclosefrom_np(&actions, number + 1);
-  std::vector<std::string> words = call.argv;
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  std::string path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-  char* const env[] = {path.data(), nullptr};
   pid_t pid = 0;
-  const int error = posix_spawn(&pid, argv[0], &actions, nullptr, argv.data(), env);
-  posix_spawn_file_actions_destroy(&actions);
-  copies.clear();
+  int error = 0;
+  {
+    SpawnPlan plan(SpawnPlan::Group::kProcessGroup, SpawnPlan::Signals::kOpen);
+    posix_spawn_file_actions_addopen(plan.actions(), STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+    bool handed = plan.hand_over(call.out >= 0 ? call.out : write_end.get(), STDOUT_FILENO) &&
+                  plan.hand_over(call.err >= 0 ? call.err : write_end.get(), STDERR_FILENO);
+    int number = STDERR_FILENO;
+    for (const int fd : call.keep) handed = handed && plan.hand_over(fd, ++number);
+    posix_spawn_file_actions_addclosefrom_np(plan.actions(), number + 1);
+    std::string path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+    char* const env[] = {path.data(), nullptr};
+    error = handed ? plan.start(call.argv, env, pid) : errno;
+  }
   write_end.reset();
-  if (error != 0) return errno_error("cannot run " + words[0], error);
+  if (error != 0) return unavailable("cannot run " + call.argv[0] + ": " + std::strerror(error));
   Heard heard;
   char buffer[4096];
-  while (true) {
-    const ssize_t got = read(read_end.get(), buffer, sizeof buffer);
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    if (heard.output.size() < kMostHeard) heard.output.append(buffer, static_cast<size_t>(got));
+  ssize_t got = 0;
+  while ((got = read(read_end.get(), buffer, sizeof buffer)) > 0 || (got < 0 && errno == EINTR)) {
+    if (got > 0 && heard.output.size() < kMostHeard) {
+      heard.output.append(buffer, static_cast<size_t>(got));
+    }
   }
   while (waitpid(pid, &heard.status, 0) < 0 && errno == EINTR) continue;
   return heard;

@@ -12,6 +12,11 @@ namespace keiko::process {
 /// RETURNS: the path of runc, empty if it is not installed.
 std::string find_runtime();
 
+/// Groups that the runtime makes for the moment of a container's start.
+std::string runtime_group(const std::string& worker);  ///< as it is told: "/keiko-start-<worker>"
+/// RETURNS: the folders of those that exist. `root`: where cgroups are mounted.
+std::vector<std::string> runtime_groups(const std::string& root, const std::string& worker);
+
 /// RETURNS: "<folder of this program>/keiko-init".
 std::string image_init_beside_program();
 

@@ -1,6 +1,8 @@
 #include "drivers/substrate/process/image/oci_config.h"
 
 #include "base/text.h"
+#include "drivers/substrate/process/image/confinement.h"
+#include "drivers/substrate/process/image/user_map.h"
 
 namespace keiko::process {
 namespace {
@@ -66,15 +68,11 @@ std::string mapping() {
          std::to_string(kImageUsers) + "}]";
 }
 
-/// What lets a process reach the kernel in ways that no training needs.
 std::string seccomp() {
+  std::vector<std::string> names;
+  for (const DeniedCall& call : denied_calls()) names.emplace_back(call.name);
   return R"({"defaultAction":"SCMP_ACT_ALLOW","syscalls":[{"action":"SCMP_ACT_ERRNO","names":)" +
-         list_of({"add_key", "bpf", "delete_module", "finit_module", "fsconfig", "fsmount",
-                  "fsopen", "init_module", "kexec_file_load", "kexec_load", "keyctl", "mount",
-                  "mount_setattr", "move_mount", "open_by_handle_at", "open_tree",
-                  "perf_event_open", "pivot_root", "request_key", "setns", "swapoff", "swapon",
-                  "umount2", "userfaultfd"}) +
-         "}]}";
+         list_of(names) + "}]}";
 }
 
 std::string linux_of(const ContainerSpec& spec) {

@@ -13,11 +13,6 @@
 
 namespace keiko::process {
 
-/// The users of images on the machine: far above those of people and of `subuid` ranges, and above
-/// what systemd-nspawn takes. Worker's root is the first of them.
-constexpr int64_t kImageUsersFirst = 2'000'000'000;
-constexpr int64_t kImageUsers = 65'536;
-
 /// A device node that the worker finds at the same path.
 struct ContainerDevice {
   std::string path;

@@ -1,16 +1,16 @@
 #include "drivers/substrate/process/image/rootfs_stage.h"
 
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sched.h>
 #include <sys/mount.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstring>
 
-#include "base/text.h"
+#include "drivers/files/tree/in_root.h"
+#include "drivers/substrate/process/image/user_map.h"
 
 namespace keiko::process {
 namespace {
@@ -32,25 +32,30 @@ std::string find_stage() {
   return {};
 }
 
-/// Makes what is mounted at `target`, and below it, read-only and without devices.
-Done seal(const Fd& target, const std::string& name, uint64_t attributes) {
+/// Makes what was copied read-only, if it is to be, and without devices and set-uid programs.
+Done seal(const Fd& copy, const Mount& mount) {
   mount_attr wanted{};
-  wanted.attr_set = attributes;
-  // The descriptor was opened before the mount and means what lies below it; the path means both.
-  if (mount_setattr(AT_FDCWD, path_of(target).c_str(), AT_RECURSIVE, &wanted, sizeof wanted) == 0) {
+  wanted.attr_set = MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV;
+  if (mount.read_only) wanted.attr_set |= MOUNT_ATTR_RDONLY;
+  if (mount_setattr(copy.get(), "", AT_EMPTY_PATH | AT_RECURSIVE, &wanted, sizeof wanted) == 0) {
     return done();
   }
-  return errno_error("cannot seal the mount at " + name, errno);
+  return unavailable("cannot seal " + mount.source + ": " + std::strerror(errno));
+}
+
+bool put(const Fd& copy, const Fd& place) {
+  return move_mount(copy.get(), "", place.get(), "",
+                    MOVE_MOUNT_F_EMPTY_PATH | MOVE_MOUNT_T_EMPTY_PATH) == 0;
+}
+
+Error no_stage(const std::string& what) {
+  return unavailable("this node cannot make containers: " + what + ": " + std::strerror(errno));
 }
 
 }  // namespace
 
-Fd open_in_root(const Fd& root, const std::string& path, int flags) {
-  open_how how{};
-  how.flags = static_cast<uint64_t>(O_PATH | O_CLOEXEC | flags);
-  how.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS;
-  return Fd(static_cast<int>(
-      syscall(SYS_openat2, root.get(), path.c_str(), &how, sizeof how)));
+Fd open_in_root(const Fd& root, const std::string& path) {
+  return Fd(tree::open_in_root(root.get(), path));
 }
 
 Result<Fd> make_place_in_root(const Fd& root, const std::string& path, bool folder) {
@@ -81,65 +86,90 @@ bool RootfsStage::has_folder(const std::string& path) const {
 
 Done RootfsStage::mount_overlay(const Fd& image) {
   if (mount("tmpfs", folder_.c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=755,size=16m") != 0) {
-    return errno_error("cannot mount a file system in memory", errno);
+    return no_stage("no file system in memory at " + folder_);
   }
-  for (const char* const name : {"/rootfs", "/upper", "/work", "/state"}) {
-    if (mkdir((folder_ + name).c_str(), 0755) != 0) {
-      return errno_error("cannot make " + folder_ + name, errno);
+  for (const char* const name : {"/image", "/rootfs", "/upper", "/work", "/state"}) {
+    if (mkdir((folder_ + name).c_str(), 0755) != 0) return no_stage("mkdir " + folder_ + name);
+  }
+  const Fd place(open((folder_ + "/image").c_str(), O_PATH | O_CLOEXEC));
+  const Fd plain = TRY(copy_mounts(image));
+  const Fd mapped = TRY(copy_mounts(image));
+  const bool maps = lay_user_map(mapped, map_);
+  if (!put(maps ? mapped : plain, place)) return no_stage("the image cannot be mounted");
+  Done laid = lay_overlay();
+  if (!laid.ok() && maps) {
+    // Kernels before 5.19 lay nothing over a mount with a map.
+    if (umount2((folder_ + "/image").c_str(), MNT_DETACH) != 0 || !put(plain, place)) {
+      return no_stage("the image cannot be mounted");
     }
+    laid = lay_overlay();
   }
-  const std::string options = "lowerdir=" + path_of(image) + ",upperdir=" + folder_ +
-                              "/upper,workdir=" + folder_ + "/work";
-  const std::string rootfs = folder_ + "/rootfs";
-  if (mount("overlay", rootfs.c_str(), "overlay", MS_NOSUID | MS_NODEV, options.c_str()) != 0) {
-    return errno_error("cannot lay a layer over the image", errno);
-  }
-  root_ = Fd(open(rootfs.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!root_) return errno_error("cannot open " + rootfs, errno);
+  TRY(std::move(laid));
+  root_ = Fd(open((folder_ + "/rootfs").c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
+  if (!root_) return no_stage("cannot open the root");
   return done();
 }
 
-Done RootfsStage::mount_inside(const Fd& source, const Mount& place) {
-  const Fd target = TRY(make_place_in_root(root_, place.target, is_folder(source)));
-  if (mount(path_of(source).c_str(), path_of(target).c_str(), nullptr, MS_BIND | MS_REC,
-            nullptr) != 0) {
-    return errno_error("cannot mount " + place.source + " at " + place.target, errno);
+Done RootfsStage::lay_overlay() {
+  const std::string options = "lowerdir=" + folder_ + "/image,upperdir=" + folder_ +
+                              "/upper,workdir=" + folder_ + "/work";
+  if (mount("overlay", (folder_ + "/rootfs").c_str(), "overlay", MS_NOSUID | MS_NODEV,
+            options.c_str()) == 0) {
+    return done();
   }
-  const Fd mounted = open_in_root(root_, place.target);
-  if (!mounted) return errno_error("cannot open what was mounted at " + place.target, errno);
-  const uint64_t read_only = place.read_only ? MOUNT_ATTR_RDONLY : 0;
-  return seal(mounted, place.target, MOUNT_ATTR_NOSUID | MOUNT_ATTR_NODEV | read_only);
+  return no_stage("no layer can be laid over the image");
+}
+
+Result<RootfsStage::Source> RootfsStage::take_source(const StagePlace& place) {
+  const std::string& path = place.mount.source;
+  const Fd found(open(path.c_str(), O_PATH | O_CLOEXEC));
+  if (!found) {
+    return failed_precondition("cannot mount " + path + " at " + place.mount.target + ": " +
+                               std::strerror(errno) + "; it must be on this node");
+  }
+  Source source{TRY(copy_mounts(found)), is_folder(found)};
+  if (place.map_users && !lay_user_map(source.copy, map_) && !place.mount.read_only) {
+    notes_.push_back("the file system of " + path + " cannot map users: in " +
+                     place.mount.target + " the worker writes as user " +
+                     std::to_string(kImageUsersFirst));
+  }
+  TRY(seal(source.copy, place.mount));
+  return source;
+}
+
+Done RootfsStage::mount_inside(const Source& source, const std::string& target) {
+  const Fd place = TRY(make_place_in_root(root_, target, source.folder));
+  if (put(source.copy, place)) return done();
+  return no_stage("cannot mount at " + target);
 }
 
 Result<RootfsStage> RootfsStage::set_up(const std::string& image,
-                                        const std::vector<Mount>& mounts) {
+                                        const std::vector<StagePlace>& places) {
   RootfsStage stage;
   stage.folder_ = find_stage();
-  if (stage.folder_.empty()) return failed_precondition("there is no /mnt to make the stage in");
-  if (unshare(CLONE_NEWNS) != 0) return errno_error("cannot leave the mount namespace", errno);
+  if (stage.folder_.empty()) return unavailable("there is no /mnt to make containers in");
+  if (unshare(CLONE_NEWNS) != 0) return no_stage("no mount namespace");
   if (mount(nullptr, "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0) {
-    return errno_error("cannot make mounts private", errno);
+    return no_stage("mounts cannot be made private");
   }
+  stage.map_ = TRY(make_user_map());
   // All sources first: the stage may hide some of them.
   const Fd lower(open(image.c_str(), O_PATH | O_DIRECTORY | O_CLOEXEC));
-  if (!lower) return errno_error("cannot open the image " + image, errno);
-  std::vector<Fd> sources;
-  for (const Mount& place : mounts) {
-    sources.emplace_back(open(place.source.c_str(), O_PATH | O_CLOEXEC));
-    if (!sources.back()) {
-      return errno_error("cannot mount " + place.source + ", which must be on this node", errno);
-    }
+  if (!lower) {
+    return failed_precondition("cannot open the image " + image + ": " + std::strerror(errno));
   }
+  std::vector<Source> sources;
+  for (const StagePlace& place : places) sources.push_back(TRY(stage.take_source(place)));
   TRY(stage.mount_overlay(lower));
   for (const char* const name : {"/proc", "/dev"}) {
     TRY(make_place_in_root(stage.root_, name, true));
   }
   const Fd temporary = TRY(make_place_in_root(stage.root_, "/tmp", true));
   if (mount("tmpfs", path_of(temporary).c_str(), "tmpfs", MS_NOSUID | MS_NODEV, "mode=1777") != 0) {
-    return errno_error("cannot mount /tmp in the image", errno);
+    return no_stage("cannot mount /tmp in the image");
   }
-  for (size_t i = 0; i < mounts.size(); ++i) {
-    TRY(stage.mount_inside(sources[i], mounts[i]));
+  for (size_t i = 0; i < places.size(); ++i) {
+    TRY(stage.mount_inside(sources[i], places[i].mount.target));
   }
   return stage;
 }
