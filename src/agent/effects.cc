@@ -100,6 +100,8 @@ Done AgentLoop::start_worker(const node::Spawn& effect,
   for (const Device& device : launch.devices) {
     process.device_files.insert(process.device_files.end(), device.files.begin(),
                                 device.files.end());
+    // By which name the vendor's toolkit tells containers of it.
+    if (device.vendor == "nvidia") process.device_names.push_back("nvidia.com/gpu=" + device.uuid);
   }
   process.image = launch.image;
   process.mounts = launch.mounts;

@@ -27,8 +27,9 @@ struct AgentOptions {
   std::map<std::string, std::string> labels;
   /// Shown to clients.
   std::string version;
-  /// What runs workers in images here, "runc 1.1.5", or else why nothing does.
+  /// What runs workers in images here, "runc 1.1.5"; empty: nothing does.
   std::string image_runtime;
+  /// ... and why not: a phrase that clients are shown.
   std::string image_trouble;
   /// What every worker's environment starts from, see base_environment().
   std::map<std::string, std::string> base_env;

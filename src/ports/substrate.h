@@ -31,6 +31,7 @@ struct WorkerProcess {
   Bytes log_limit;         ///< per stream; output beyond it is dropped, with a mark; 0: no limit
   std::string image = {};  ///< its root file system (JobSpec::image); empty: the machine's own
   std::vector<Mount> mounts = {};  ///< with an image: what of the machine it sees
+  std::vector<std::string> device_names = {};  ///< with an image: as vendors' CDI specs have them
   int32_t master_port = 0; ///< a reserve_port() reservation that this worker takes over; 0: none
 };
 

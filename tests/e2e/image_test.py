@@ -1,5 +1,5 @@
-"""Workers in images: a job with `image:` runs in a root file system of its own, and lives, speaks and
-ends as any other. The images are built here, of one static program."""
+"""Workers in images: a job with `image:` runs in a root file system of its own, and lives, speaks
+and ends as any other. The images are built here, of one static program."""
 import json
 import os
 import re
@@ -97,26 +97,28 @@ class ImageTest(unittest.TestCase):
 class Inside(ImageTest):
     def test_it_sees_its_own_files_and_not_the_machine_s(self):
         before = snapshot(self.image)
-        out = self.output_of(script="cat /etc/made-by; cat /etc/secret; ls /; ls /root /home; id -u;"
+        out = self.output_of(script="cat /etc/made-by; cat /etc/secret; ls /; id -u;"
                                     " head -1 /proc/1/comm; ls -d /proc/[0-9]* | grep -c .")
         lines = out.split("\n")
         self.assertEqual(lines[0], "image_test")
         self.assertEqual(lines[1], "for root alone")  # its root is its files' root
         self.assertIn("opt", lines)
         self.assertNotIn("usr", lines)
-        self.assertIn("keiko-init", out)
+        self.assertIn("\n0\n.keiko-init\n", out)
+        self.assertLessEqual(int(lines[-2]), 5)  # nobody else's processes
         self.assertEqual(snapshot(self.image), before)
         self.passed = True
 
     def test_its_root_is_read_only_and_tmp_is_not(self):
-        out = self.output_of(script="touch /opt/place/x 2>&1; touch /new 2>&1; rm /etc/made-by 2>&1;"
-                                    " echo kept > /tmp/x && cat /tmp/x; echo s > /dev/shm/x && echo shm")
+        out = self.output_of(script="(touch /opt/place/x; touch /new; rm /etc/made-by) 2>&1;"
+                                    " echo kept > /tmp/x && cat /tmp/x;"
+                                    " echo s > /dev/shm/x && echo shm")
         self.assertEqual(out.count("Read-only file system"), 3, out)
         self.assertIn("kept\nshm\n", out)
         self.passed = True
 
     def test_it_has_no_rights_on_the_machine(self):
-        out = self.output_of(script="grep -E 'Cap(Eff|Prm|Bnd)|NoNewPrivs|Seccomp:' /proc/self/status;"
+        out = self.output_of(script="grep -E 'Cap|NoNewPrivs|Seccomp:' /proc/self/status;"
                                     " mount -t tmpfs x /tmp 2>&1; mknod /tmp/m c 1 3 2>&1;"
                                     " cat /proc/self/uid_map;"
                                     " (echo x > /proc/sys/kernel/hostname) 2>&1; true")
@@ -171,6 +173,25 @@ class Inside(ImageTest):
         job = self.pool.submit(path)
         told = self.pool.wait_job(job)
         self.assertEqual((told["status"], self.logs(job)), ("COMPLETED", "/work\n"))
+        self.passed = True
+
+
+    def test_it_reports_to_its_agent_from_inside(self):
+        program = ("import json, os, signal, socket\n"
+                   "line = socket.socket(socket.AF_UNIX)\n"
+                   "line.connect(os.environ['KEIKO_SOCKET'])\n"
+                   "for words in ({'type': 'hello', 'protocol': 1, 'pid': os.getpid()},\n"
+                   "              {'type': 'progress', 'step': 41, 'total_steps': 42}):\n"
+                   "    line.sendall(json.dumps(words).encode() + b'\\n')\n"
+                   "signal.pause()\n")
+        # The machine's python, as the image has none: mounts may be of anything.
+        libraries = [word for folder in ("/usr", "/lib", "/lib64") if os.path.exists(folder)
+                     for word in ("--mounts", f"{folder}:{folder}:ro")]
+        job = self.submit(*libraries, command=("/usr/bin/python3", "-c", program))
+        wait_until(lambda: re.search(r'"step": "?41\b', json.dumps(self.pool.job(job))), 30,
+                   "its progress is known")
+        self.pool.run("cancel", job)
+        self.pool.wait_job(job)
         self.passed = True
 
 
@@ -245,6 +266,23 @@ class Lifecycle(ImageTest):
         told = self.pool.wait_job(job)
         self.assertEqual((told["exit_code"], told["attempt"]), (3, 1))
         self.assertEqual(self.logs(job), "begun\nended\n")
+        self.passed = True
+
+    # Complaint 32: a container is gone when its agent comes back, and its task is stuck for ever.
+    def test_one_that_is_gone_when_its_agent_returns_ends_with_a_reason(self):
+        job = self.idle()
+        pid = self.first_process(job)
+        worker = groups_in(Path(f"/proc/{pid}/cgroup").read_text())
+        shim = int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+        self.pool.agents["n1"].kill()
+        os.kill(shim, signal.SIGKILL)
+        wait_until(lambda: not os.path.exists(f"/proc/{pid}"), 20, "the container is gone")
+        self.pool.join("n1")
+        wait_until(lambda: "its shim was killed" in json.dumps(self.pool.job(job)), 30,
+                   "its end is told")
+        self.pool.run("cancel", job)
+        self.pool.wait_job(job)
+        wait_until(lambda: not groups_of(worker), 10, "its groups are gone")
         self.passed = True
 
     def test_a_killed_shim_takes_it_along(self):
@@ -377,23 +415,33 @@ class Refusals(unittest.TestCase):
             self.pool.show_logs()
         self.pool.close(check=self.passed)
 
+    def join(self, name, programs, **more):
+        """An agent from a folder that holds copies of `programs` alone."""
+        folder = os.path.join(self.pool.folder, "bin-" + name)
+        state = os.path.join(self.pool.folder, name)
+        for path in (folder, state):
+            os.mkdir(path)
+            os.chmod(path, 0o777)
+        for program in programs:
+            shutil.copy(Path(KEIKO).parent / program, folder)
+        self.pool.agents[name] = self.pool.launch(
+            name, ["agent", "--join", f"127.0.0.1:{self.pool.grpc}", "--name", name, "--state",
+                   state, "--address", "127.0.0.1", "--devices", "2"],
+            program=os.path.join(folder, "keiko"), **more)
+        wait_until(lambda: self.pool.node(name).get("connected"), 20, f"{name} has joined")
+
     def test_no_node_runs_images(self):
-        # An agent whose keiko-init is missing; so it is for one that is not root, or has no runc.
-        program = os.path.join(self.pool.folder, "bin", "keiko")
-        os.mkdir(os.path.dirname(program))
-        shutil.copy(KEIKO, program)
-        self.pool.agents["n1"] = self.pool.launch(
-            "n1", ["agent", "--join", f"127.0.0.1:{self.pool.grpc}", "--name", "n1", "--state",
-                   os.path.join(self.pool.folder, "n1"), "--address", "127.0.0.1", "--devices",
-                   "2"], program=program)
-        wait_until(lambda: self.pool.node("n1").get("connected"), 20, "n1 has joined")
+        os.chmod(self.pool.folder, 0o755)
+        self.join("n1", ["keiko"])
+        self.join("n2", ["keiko", "keiko-init"], user=65534, group=65534, extra_groups=())
         told = self.pool.run("submit", "--image", "/data/image.tar", "--", "true")
         self.assertNotEqual(told.returncode, 0)
-        self.assertIn("it would fit without the image", told.stderr)
-        self.assertIn("node n1 cannot run one: ", told.stderr)
-        page = self.pool.run("node", "n1").stdout
-        self.assertIn("Images", page)
-        self.assertIn("none: ", page)
+        self.assertIn("it would fit without the image; node n1 cannot run one: ", told.stderr)
+        self.assertIn("/keiko-init is missing; install it beside keiko", told.stderr)
+        for name, why in (("n1", "keiko-init is missing"),
+                          ("n2", "its agent does not run as root")):
+            page = self.pool.run("node", name).stdout
+            self.assertRegex(page, f"Images +none: .*{why}")
         self.assertEqual(self.pool.submit("--", "true")[0], "j")
         self.passed = True
 

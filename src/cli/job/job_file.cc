@@ -194,7 +194,8 @@ class JobReader {
 
   /// RETURNS: an empty one after a complaint.
   Mount read_mount_map(const YamlNode& item) {
-    static const char* const kForm = "mounts: each is {source: PATH, target: PATH, read_only: true}";
+    static const char* const kForm =
+        "mounts: each is {source: PATH, target: PATH, read_only: true}";
     Mount mount;
     bool good = item.kind == YamlKind::kMap;
     for (const auto& [key, value] : item.entries) {

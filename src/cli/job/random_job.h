@@ -53,7 +53,8 @@ inline JobSpec random_job(uint64_t seed) {
   if (chance()) {
     spec.image = "/" + random_text(prng, true);
     for (uint64_t i = prng.below(3); i > 0; --i) {
-      spec.mounts.push_back({"/" + random_text(prng, false), "/" + random_text(prng, true), chance()});
+      spec.mounts.push_back(
+          {"/" + random_text(prng, true), "/" + random_text(prng, true), chance()});
     }
   }
   return spec;

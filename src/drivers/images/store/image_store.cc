@@ -19,7 +19,9 @@ namespace fs = std::filesystem;
 constexpr std::chrono::hours kKeepUnused{7 * 24};
 constexpr const char* kLockEnding = ".lock";
 
-bool is_layout(const std::string& path) { return access((path + "/oci-layout").c_str(), F_OK) == 0; }
+bool is_layout(const std::string& path) {
+  return access((path + "/oci-layout").c_str(), F_OK) == 0;
+}
 
 bool is_folder(const std::string& path) {
   struct stat found{};

@@ -128,6 +128,7 @@ Done ProcessSubstrate::write_launch(const WorkerProcess& process, Worker& worker
   launch.image = process.image;
   if (!process.image.empty()) {
     launch.mounts = process.mounts;
+    launch.device_names = process.device_names;
     launch.device_files = process.device_files;
     for (const std::string& shared : options_.shared_devices) {
       if (exists(shared)) launch.device_files.push_back(shared);

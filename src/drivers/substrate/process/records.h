@@ -42,6 +42,7 @@ struct LaunchRecord {
   std::vector<std::string> device_files;  ///< nodes, or folders of them, for an image's /dev
   std::string image_init;    ///< first process in an image (apps/keiko_init)
   std::string image_store;   ///< where archives are unpacked
+  std::vector<std::string> device_names;  ///< "nvidia.com/gpu=GPU-1a2b", for an image
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "key", s.key);
@@ -66,6 +67,7 @@ struct LaunchRecord {
     v(20, "device_files", s.device_files);
     v(21, "image_init", s.image_init);
     v(22, "image_store", s.image_store);
+    v(23, "device_names", s.device_names);
   }
 };
 

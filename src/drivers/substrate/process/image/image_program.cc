@@ -14,8 +14,10 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <set>
 
 #include "base/text.h"
+#include "drivers/images/cdi/cdi_spec.h"
 #include "drivers/images/store/image_store.h"
 #include "drivers/substrate/process/files.h"
 #include "drivers/substrate/process/image/image_runtime.h"
@@ -24,6 +26,8 @@
 
 namespace keiko::process {
 namespace {
+
+using Environment = std::map<std::string, std::string>;
 
 constexpr const char* kInitInside = "/.keiko-init";
 constexpr const char* kDefaultPath =
@@ -52,9 +56,20 @@ std::vector<ContainerDevice> devices_of_files(const std::vector<std::string>& fi
   return devices;
 }
 
-class ImageHelper {
+/// RETURNS: where the libraries among them lie, for the dynamic linker.
+std::string library_folders(const std::vector<Mount>& mounts) {
+  std::set<std::string> folders;
+  for (const Mount& mount : mounts) {
+    if (!library_link(mount.target).empty()) {
+      folders.insert(mount.target.substr(0, mount.target.rfind('/')));
+    }
+  }
+  return join({folders.begin(), folders.end()}, ":");
+}
+
+class ImageStart {
  public:
-  ImageHelper(const LaunchRecord& launch, const WorkerCgroup& cgroup, const ProgramFds& fds,
+  ImageStart(const LaunchRecord& launch, const WorkerCgroup& cgroup, const ProgramFds& fds,
               int end)
       : launch_(launch), cgroup_(cgroup), fds_(fds), end_(end) {}
 
@@ -62,8 +77,10 @@ class ImageHelper {
   void tell(char kind, std::string text) const;
 
  private:
-  std::vector<StagePlace> places() const;
-  std::string config(const std::map<std::string, std::string>& of_image) const;
+  Result<images::CdiEdits> find_devices() const;
+  std::vector<StagePlace> places(const images::CdiEdits& devices) const;
+  std::string config(const Environment& of_image, const images::CdiEdits& devices) const;
+  Result<pid_t> create(const RootfsStage& stage, std::vector<int> kept) const;
   std::vector<std::string> call(const RootfsStage& stage, std::vector<std::string> words) const;
   Error runtime_error(const RootfsStage& stage, const Heard& heard) const;
   void hold_limits(pid_t pid) const;
@@ -74,7 +91,7 @@ class ImageHelper {
   const int end_;
 };
 
-void ImageHelper::tell(char kind, std::string text) const {
+void ImageStart::tell(char kind, std::string text) const {
   for (char& c : text) {
     if (c == '\n') c = ' ';
   }
@@ -82,13 +99,14 @@ void ImageHelper::tell(char kind, std::string text) const {
 }
 
 /// What every image gets of its machine, and then what the job asked for.
-std::vector<StagePlace> ImageHelper::places() const {
+std::vector<StagePlace> ImageStart::places(const images::CdiEdits& devices) const {
   std::vector<StagePlace> all = {{{"/sys", "/sys", true}, false},
                                  {{launch_.image_init, kInitInside, true}, false}};
   // Names of other ranks' machines must mean inside what they mean outside.
   for (const char* const path : {"/etc/hosts", "/etc/resolv.conf"}) {
     if (exists(path)) all.push_back({{path, path, true}, false});
   }
+  for (const Mount& mount : devices.mounts) all.push_back({mount, false});
   for (const Mount& mount : launch_.mounts) all.push_back({mount});
   // The folder of the socket by which it reports to its agent, which may make the socket anew.
   const auto socket = launch_.env.find("KEIKO_SOCKET");
@@ -99,18 +117,21 @@ std::vector<StagePlace> ImageHelper::places() const {
   return all;
 }
 
-std::string ImageHelper::config(const std::map<std::string, std::string>& of_image) const {
+std::string ImageStart::config(const Environment& of_image,
+                                const images::CdiEdits& devices) const {
   ContainerSpec spec;
   spec.argv = {kInitInside};
   spec.argv.insert(spec.argv.end(), launch_.argv.begin(), launch_.argv.end());
   spec.env = image_environment(launch_, of_image);
   spec.workdir = launch_.workdir.empty() ? "/" : launch_.workdir;
   spec.cgroup = runtime_group(launch_.cgroup_name);
-  spec.devices = devices_of_files(launch_.device_files);
+  std::vector<std::string> files = launch_.device_files;
+  files.insert(files.end(), devices.device_files.begin(), devices.device_files.end());
+  spec.devices = devices_of_files(files);
   return oci_config(spec);
 }
 
-std::vector<std::string> ImageHelper::call(const RootfsStage& stage,
+std::vector<std::string> ImageStart::call(const RootfsStage& stage,
                                            std::vector<std::string> words) const {
   std::vector<std::string> argv = {find_runtime(), "--root", stage.folder() + "/state", "--log",
                                    stage.folder() + "/log"};
@@ -120,7 +141,7 @@ std::vector<std::string> ImageHelper::call(const RootfsStage& stage,
 }
 
 /// The runtime's own last error, without its decoration.
-Error ImageHelper::runtime_error(const RootfsStage& stage, const Heard& heard) const {
+Error ImageStart::runtime_error(const RootfsStage& stage, const Heard& heard) const {
   const std::string log = read_file(stage.folder() + "/log").value_or("");
   const size_t level = log.rfind("level=error msg=\"");
   std::string why = WIFSIGNALED(heard.status) ? "it was killed" : "it did not say why";
@@ -132,7 +153,7 @@ Error ImageHelper::runtime_error(const RootfsStage& stage, const Heard& heard) c
 }
 
 /// From here on all that holds for plain programs holds for this one, by the same groups.
-void ImageHelper::hold_limits(pid_t pid) const {
+void ImageStart::hold_limits(pid_t pid) const {
   if (!cgroup_.take(pid)) tell(kStatusNote, "the worker's cgroup would not take it");
   // Where workers have no group of their own, it goes back to the top.
   for (const std::string& group : runtime_groups(launch_.cgroup_root, launch_.cgroup_name)) {
@@ -157,39 +178,60 @@ void ImageHelper::hold_limits(pid_t pid) const {
   }
 }
 
-Done ImageHelper::run() {
-  if (find_runtime().empty()) {
-    return unavailable("runc is not installed on this node any more");
+Result<images::CdiEdits> ImageStart::find_devices() const {
+  std::vector<std::string> missing;
+  images::CdiEdits edits =
+      TRY(images::find_cdi_edits(images::usual_cdi_folders(), launch_.device_names, missing));
+  for (const std::string& name : missing) {
+    tell(kStatusNote, "no spec in /etc/cdi or /var/run/cdi names " + name +
+                          ": the image must bring the driver's libraries itself");
   }
+  return edits;
+}
+
+/// RETURNS: the container's first process, which waits to be started.
+Result<pid_t> ImageStart::create(const RootfsStage& stage, std::vector<int> kept) const {
+  const std::string pid_file = stage.folder() + "/pid";
+  const Heard created = TRY(call_runtime(
+      {call(stage, {"create", "--bundle", stage.folder(), "--pid-file", pid_file,
+                    "--preserve-fds", std::to_string(kept.size())}),
+       std::move(kept), fds_.out, fds_.err}));
+  const pid_t pid = std::atoi(read_file(pid_file).value_or("").c_str());
+  if (created.status == 0 && pid > 0) return pid;
+  return runtime_error(stage, created);
+}
+
+Done ImageStart::run() {
+  if (find_runtime().empty()) return unavailable("runc is not installed on this node any more");
   images::PreparedImage image = TRY(images::prepare_image(launch_.image, launch_.image_store));
-  for (const auto& [name, value] : image.env) tell(kStatusEnv, name + "=" + value);
-  const RootfsStage stage = TRY(RootfsStage::set_up(image.rootfs, places()));
+  images::CdiEdits devices = TRY(find_devices());
+  Environment of_image = std::move(image.env);
+  of_image.merge(devices.env);
+  const std::string libraries = library_folders(devices.mounts);
+  std::string& search = of_image["LD_LIBRARY_PATH"];
+  search += (search.empty() || libraries.empty() ? "" : ":") + libraries;
+  if (search.empty()) of_image.erase("LD_LIBRARY_PATH");
+  for (const auto& [name, value] : of_image) tell(kStatusEnv, name + "=" + value);
+
+  const RootfsStage stage = TRY(RootfsStage::set_up(image.rootfs, places(devices)));
+  for (const std::string& note : stage.notes()) tell(kStatusNote, note);
   if (!launch_.workdir.empty() && !stage.has_folder(launch_.workdir)) {
     return failed_precondition("cannot enter the working directory '" + launch_.workdir +
                                "': it is not in the image; set another workdir or mount it");
   }
-  for (const std::string& note : stage.notes()) tell(kStatusNote, note);
-  TRY(write_atomically(stage.folder() + "/config.json", config(image.env), false));
-  const std::string pid_file = stage.folder() + "/pid";
+  TRY(stage.link_libraries(devices.mounts));
+  TRY(write_atomically(stage.folder() + "/config.json", config(of_image, devices), false));
   // The first process holds the store's lock for as long as it lives.
   std::vector<int> kept = {fds_.status, end_};
   if (image.lock) kept.push_back(image.lock.get());
-  const Heard created = TRY(call_runtime(
-      {call(stage, {"create", "--bundle", stage.folder(), "--pid-file", pid_file,
-                    "--preserve-fds", std::to_string(kept.size())}),
-       kept, fds_.out, fds_.err}));
-  const pid_t pid = std::atoi(read_file(pid_file).value_or("").c_str());
-  if (created.status != 0 || pid <= 0) {
-    const Error why = runtime_error(stage, created);
-    remove_runtime_groups(launch_);
-    return why;
-  }
-  hold_limits(pid);
+  const Result<pid_t> pid = create(stage, std::move(kept));
+  if (pid.ok()) hold_limits(*pid);
   remove_runtime_groups(launch_);
-  tell(kStatusPid, std::to_string(pid));
+  if (!pid.ok()) return pid.error();
+  tell(kStatusPid, std::to_string(*pid));
   const Heard started = TRY(call_runtime({call(stage, {"start"})}));
   if (started.status == 0) return done();
-  kill(pid, SIGKILL);
+  kill(*pid, SIGKILL);
   return runtime_error(stage, started);
 }
 
@@ -220,13 +262,14 @@ void become_image_helper(const LaunchRecord& launch, const WorkerCgroup& cgroup,
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   umask(0022);
-  ImageHelper helper(launch, cgroup, fds, end);
+  ImageStart start(launch, cgroup, fds, end);
 
-  const Done ran = helper.run();
+  const Done ran = start.run();
   if (!ran.ok()) {
     const Code code = ran.error().code;
-    if (code == Code::kUnavailable || code == Code::kResourceExhausted) helper.tell(kStatusNodeFailed, "");
-    helper.tell(kStatusFailed, ran.error().message);
+    if (code == Code::kUnavailable || code == Code::kResourceExhausted)
+      start.tell(kStatusNodeFailed, "");
+    start.tell(kStatusFailed, ran.error().message);
   }
   _exit(ran.ok() ? 0 : 127);
 }

@@ -31,7 +31,8 @@ constexpr char kStatusPid = 'p';
 std::map<std::string, std::string> image_environment(
     const LaunchRecord& launch, const std::map<std::string, std::string>& of_image);
 
-/// Removes the groups that the runtime made for a worker's start; whoever is left in them is killed.
+/// Removes the groups that the runtime made for a worker's start; whoever is left in them is
+/// killed.
 void remove_runtime_groups(const LaunchRecord& launch);
 
 }  // namespace keiko::process

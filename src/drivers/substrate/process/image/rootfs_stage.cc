@@ -143,6 +143,25 @@ Done RootfsStage::mount_inside(const Source& source, const std::string& target) 
   return no_stage("cannot mount at " + target);
 }
 
+std::string library_link(const std::string& path) {
+  const size_t version = path.rfind(".so.");
+  if (version == std::string::npos || path.find('/', version) != std::string::npos) return {};
+  return path.substr(0, version) + ".so.1";
+}
+
+Done RootfsStage::link_libraries(const std::vector<Mount>& mounts) const {
+  for (const Mount& mount : mounts) {
+    const std::string link = library_link(mount.target);
+    if (link.empty() || open_in_root(root_, link)) continue;
+    const size_t slash = link.rfind('/');
+    const Fd folder = open_in_root(root_, slash == 0 ? "/" : link.substr(0, slash));
+    const std::string library = mount.target.substr(slash + 1);
+    if (folder && symlinkat(library.c_str(), folder.get(), link.c_str() + slash + 1) == 0) continue;
+    if (errno != EEXIST) return errno_error("cannot link " + link + " in the image", errno);
+  }
+  return done();
+}
+
 Result<RootfsStage> RootfsStage::set_up(const std::string& image,
                                         const std::vector<StagePlace>& places) {
   RootfsStage stage;

@@ -37,6 +37,10 @@ class RootfsStage {
   static Result<RootfsStage> set_up(const std::string& image,
                                     const std::vector<StagePlace>& places);
 
+  /// Lets the dynamic linker find the libraries among `mounts` by the names that programs use:
+  /// "libcuda.so.1" beside "libcuda.so.550.54". REQUIRES: they are mounted.
+  Done link_libraries(const std::vector<Mount>& mounts) const;
+
   const std::string& folder() const { return folder_; }
   /// What was asked for and does not hold, a sentence each.
   const std::vector<std::string>& notes() const { return notes_; }
@@ -59,6 +63,9 @@ class RootfsStage {
   Fd map_;                ///< of users (user_map.h)
   std::vector<std::string> notes_;
 };
+
+/// RETURNS: "/lib/libcuda.so.1" for "/lib/libcuda.so.550.54"; empty if it is no such library.
+std::string library_link(const std::string& path);
 
 /// Opens `path` as if `root` were the root of everything. RETURNS: an O_PATH descriptor; -1 with
 /// errno set.
