@@ -15,7 +15,10 @@
 #include "drivers/checks/local/local_checks.h"
 #include "drivers/clock/system/system_clock.h"
 #include "drivers/host/hwloc/hwloc_host.h"
+#include "drivers/images/cdi/cdi_spec.h"
 #include "drivers/kmsg/kmsg_log.h"
+#include "drivers/substrate/process/files.h"
+#include "drivers/substrate/process/image/image_runtime.h"
 #include "drivers/substrate/process/process_door.h"
 #include "drivers/substrate/process/process_substrate.h"
 #include "node_place.h"
@@ -39,12 +42,36 @@ struct Given {
   bool no_near_cores = false;
   std::vector<std::string> shared_devices;
   int64_t worker_threads = ProcessSubstrateOptions{}.pids_limit;
+  std::string cdi_folder;     ///< where other runtimes look for devices
   bool take_workers = false;  ///< on SIGTERM
 };
+
+/// Said once when the agent starts, and then by `keiko nodes`.
+void look_for_images(agent::AgentOptions& options) {
+  const Result<std::string> runtime =
+      process::probe_image_runtime(process::image_init_beside_program());
+  if (runtime.ok()) options.image_runtime = *runtime;
+  else options.image_trouble = runtime.error().message;
+  log_info("images", runtime.ok() ? "run_by=" + quote_text(*runtime)
+                                  : "why_not=" + quote_text(options.image_trouble));
+}
+
+/// So that other runtimes on the machine know the node's devices by the names that jobs see.
+Done write_cdi_spec(const std::string& folder, const NodeSpec& node) {
+  const std::string path = folder + "/keiko-" + node.name + ".json";
+  const std::string text = images::cdi_spec_of(node.devices);
+  if (text.empty()) {
+    log_warn("cdi_spec_left_out", "why=\"no device of this node has a file\"");
+    return done();
+  }
+  TRY(process::make_folders(folder));
+  return process::write_atomically(path, text, false);
+}
 
 Done serve(Given& given) {
   // First of all: hwloc takes a moved root only in a process without threads.
   HwlocHost host(given.devices.sysfs.root);
+  look_for_images(given.agent);
   StopSignals signals;
   agent::StateFolder folder = TRY(agent::StateFolder::open(given.state));
   given.devices.cpu.instance = folder.instance();
@@ -74,6 +101,7 @@ Done serve(Given& given) {
     };
   }
   const auto loop = TRY(agent::AgentLoop::open(given.agent, parts));
+  if (!given.cdi_folder.empty()) TRY(write_cdi_spec(given.cdi_folder, loop->spec()));
   const auto telemetry =
       TRY(start_telemetry(given.telemetry, {folder, given.devices, loop->spec().name}));
   if (telemetry.loop) {
@@ -129,6 +157,7 @@ Done complete(Given& given, const cli::Invocation& call) {
   }
   TRY(add_place(given));
   const std::filesystem::path here = call.current_directory;
+  if (!given.cdi_folder.empty()) given.cdi_folder = (here / given.cdi_folder).lexically_normal();
   if (given.state.empty()) given.state = cli::state_directory("", call.variable) + "/agent";
   given.state = (here / given.state).lexically_normal();
   if (given.checks.hooks_dir != "none") {
@@ -215,6 +244,10 @@ cli::VerbRun add_options(cli::OptionSet& options, const std::string& version) {
   options.flag("--no-near-cores", given->no_near_cores,
                "let workers with accelerators run on every core, not only on their fair share of "
                "those beside them");
+  options.text("--write-cdi", "DIR", given->cdi_folder,
+               "write a CDI spec of the node's devices there, for other runtimes on the machine; "
+               "/etc/cdi as a rule")
+      .completes = cli::Completes::kDirectory;
   options.texts("--allow-device", "FILE", given->shared_devices,
                 "a device node, or a folder of them, that every worker may open (RDMA's may)");
   options.integer("--worker-threads", "N", given->worker_threads,

@@ -24,6 +24,9 @@ keiko_external(beast Threads::Threads)
 target_compile_definitions(keiko_external_beast INTERFACE
   BOOST_ASIO_SEPARATE_COMPILATION BOOST_BEAST_SEPARATE_COMPILATION BOOST_ASIO_NO_DEPRECATED)
 
+find_package(ZLIB REQUIRED)
+keiko_external(zlib ZLIB::ZLIB)
+
 find_package(nlohmann_json REQUIRED)
 keiko_external(json nlohmann_json::nlohmann_json)
 find_package(CLI11 REQUIRED)

@@ -83,7 +83,8 @@ Done AgentLoop::start_worker(const node::Spawn& effect,
   terms.node_name = spec().name;
   terms.socket_path = paths.socket;
   terms.master_port = own_port != 0 ? own_port : launch.master_port;
-  terms.base = options_.base_env;
+  // Of the agent's environment nothing holds in an image: no PATH, no home.
+  if (launch.image.empty()) terms.base = options_.base_env;
   terms.devices = std::move(visible);
   node::WorkerEnvironment environment = node::environment_of(launch, terms);
   if (!environment.overridden.empty()) {
@@ -108,7 +109,11 @@ Done AgentLoop::start_worker(const node::Spawn& effect,
   for (const Device& device : launch.devices) {
     process.device_files.insert(process.device_files.end(), device.files.begin(),
                                 device.files.end());
+    // By which name the vendor's toolkit tells containers of it.
+    if (device.vendor == "nvidia") process.device_names.push_back("nvidia.com/gpu=" + device.uuid);
   }
+  process.image = launch.image;
+  process.mounts = launch.mounts;
   process.log_limit = launch.log_limit;
   process.master_port = own_port;
   // Before the start, so that the program's first line finds somebody.

@@ -8,7 +8,7 @@
 #include <set>
 #include <string>
 
-#include "model/log_name.h"
+#include "model/logs/log_name.h"
 
 namespace keiko::agent {
 

@@ -150,6 +150,8 @@ Result<NodeSpec> describe_machine(const AgentOptions& options, const std::string
   spec.links = std::move(inventory.links);
   spec.labels = options.labels;
   spec.version = options.version;
+  spec.image_runtime = options.image_runtime;
+  spec.image_trouble = options.image_trouble;
   TRY(validate(spec));
   return spec;
 }

@@ -28,6 +28,10 @@ struct AgentOptions {
   std::map<std::string, std::string> labels;
   /// Shown to clients.
   std::string version;
+  /// What runs workers in images here, "runc 1.1.5"; empty: nothing does.
+  std::string image_runtime;
+  /// ... and why not: a phrase that clients are shown.
+  std::string image_trouble;
   /// What every worker's environment starts from, see base_environment().
   std::map<std::string, std::string> base_env;
   /// Ties a worker with cpu slots to those slots' cores. Off by default: on a laptop other programs

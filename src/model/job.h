@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "model/mount.h"
 
 namespace keiko {
 
@@ -76,6 +77,8 @@ struct JobSpec {
   std::string checkpoint_dir;       ///< told to the program as KEIKO_CHECKPOINT_DIR
   std::map<std::string, std::string> node_labels;  ///< nodes must carry all of these
   bool one_node = false;            ///< all workers on one node
+  std::string image;                ///< root file system of the workers; empty: the node's own
+  std::vector<Mount> mounts;        ///< what a worker in an image sees of its node
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "name", s.name);
@@ -101,6 +104,8 @@ struct JobSpec {
     v(21, "checkpoint_dir", s.checkpoint_dir);
     v(22, "node_labels", s.node_labels);
     v(23, "one_node", s.one_node);
+    v(24, "image", s.image);
+    v(25, "mounts", s.mounts);
   }
   friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
@@ -116,6 +121,7 @@ Done validate(const JobSpec& spec);
 /// Caps that keep one request from hurting the server; validate() holds a spec against them.
 inline constexpr int32_t kMaxWorkers = 65536;
 inline constexpr int32_t kMaxDevicesPerWorker = 1024;
+inline constexpr size_t kMaxMounts = 64;
 inline constexpr size_t kMaxSpecBytes = 256 * 1024;
 
 }  // namespace keiko

@@ -36,6 +36,8 @@ struct NodeSpec {
   std::vector<Link> links;
   std::map<std::string, std::string> labels;  ///< "zone", "rack" and the operator's own
   std::string version;      ///< of the agent
+  std::string image_runtime;     ///< what runs workers in images, "runc 1.1.5"; empty: nothing
+  std::string image_trouble;     ///< why nothing does, a phrase
   std::optional<HostSpec> host;  ///< absent: the agent cannot tell, or is older than the field
   std::optional<Isolation> isolation;  ///< absent: likewise
 
@@ -52,6 +54,8 @@ struct NodeSpec {
     v(10, "version", s.version);
     v(11, "host", s.host);
     v(12, "isolation", s.isolation);
+    v(13, "image_runtime", s.image_runtime);
+    v(14, "image_trouble", s.image_trouble);
   }
   friend bool operator==(const NodeSpec&, const NodeSpec&) = default;
 };

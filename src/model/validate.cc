@@ -105,6 +105,40 @@ Done is_absolute(const char* field, const std::string& path) {
   return bad_field(field, quote_text(clean_utf8(path)) + " is not an absolute path");
 }
 
+Done check_image(const JobSpec& spec) {
+  if (spec.image.empty() && !spec.mounts.empty()) {
+    return bad_field("mounts", "only a job with an image has mounts; without one its workers see "
+                               "the node's folders anyway");
+  }
+  TRY(is_text("image", spec.image));
+  for (const char* const remote : {"docker://", "https://", "http://", "registry://", "oci://"}) {
+    if (!spec.image.starts_with(remote)) continue;
+    return bad_field("image", quote_text(spec.image) +
+                                  " would be pulled from a registry, which nodes do not do; make "
+                                  "an archive where the registry is at hand, `skopeo copy " +
+                                  spec.image + " oci-archive:/shared/image.tar`, and give its "
+                                  "path");
+  }
+  if (!spec.image.empty() && !is_plain_path(spec.image)) {
+    return bad_field("image", quote_text(spec.image) +
+                                  " is not an absolute path; give a folder with a root file "
+                                  "system, or an OCI archive or layout, that nodes can read");
+  }
+  if (spec.mounts.size() > kMaxMounts) {
+    return bad_field("mounts", std::to_string(spec.mounts.size()) + " of them; there may be " +
+                                   std::to_string(kMaxMounts));
+  }
+  for (const Mount& mount : spec.mounts) {
+    TRY(is_text("mounts", mount.source));
+    TRY(is_text("mounts", mount.target));
+    if (is_plain_path(mount.source) && is_plain_path(mount.target) && mount.target != "/") continue;
+    return bad_field("mounts", quote_text(to_text(mount)) +
+                                   ": source and target must be absolute paths without '..', and "
+                                   "the target not the root itself");
+  }
+  return done();
+}
+
 }  // namespace
 
 Reserved reserved(std::string_view variable) {
@@ -140,6 +174,7 @@ Done validate(const JobSpec& spec) {
   TRY(check_reserved(spec.env));
   TRY(is_absolute("workdir", spec.workdir));
   TRY(is_absolute("checkpoint_dir", spec.checkpoint_dir));
+  TRY(check_image(spec));
   TRY(in_range("priority", spec.priority, -1000, 1000));
   TRY(in_range("workers", spec.workers, 1, kMaxWorkers));
   TRY(in_range("devices", spec.devices, 0, kMaxDevicesPerWorker));

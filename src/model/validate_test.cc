@@ -113,6 +113,45 @@ TEST(JobSpecRules, want_devices_where_their_kind_matters) {
   EXPECT_TRUE(validate(spec).ok());
 }
 
+TEST(JobSpecRules, want_an_image_that_lies_on_the_nodes) {
+  JobSpec spec = good_job();
+  spec.image = "/data/images/torch.tar";
+  spec.mounts = {{"/data", "/data", true}};
+  EXPECT_TRUE(validate(spec).ok());
+  for (const std::string remote : {"docker://debian:12", "https://host/x.tar", "oci://r/x"}) {
+    spec.image = remote;
+    EXPECT_BAD(spec, "image", "skopeo copy " + remote);
+  }
+  for (const std::string path : {"debian", "images/x.tar", "/data/../etc", "/data//x", "/a/./b"}) {
+    spec.image = path;
+    EXPECT_BAD(spec, "image", "not an absolute path");
+  }
+}
+
+TEST(JobSpecRules, want_mounts_that_have_a_place_in_an_image) {
+  JobSpec spec = good_job();
+  spec.mounts = {{"/data", "/data"}};
+  EXPECT_BAD(spec, "mounts", "only a job with an image");
+  spec.image = "/image";
+  const std::vector<Mount> bad = {{"data", "/data"}, {"/data", "data"},    {"/data", "/"},
+                                  {"/a/..", "/b"},   {"/a", "/b/../etc"}, {"", "/b"}};
+  for (const Mount& mount : bad) {
+    spec.mounts = {{"/good", "/good"}, mount};
+    EXPECT_BAD(spec, "mounts", to_text(mount));
+  }
+  spec.mounts.assign(kMaxMounts + 1, {"/a", "/b"});
+  EXPECT_BAD(spec, "mounts", "there may be 64");
+}
+
+TEST(Mounts, are_written_as_they_are_read) {
+  for (const Mount& mount : {Mount{"/a", "/b", false}, Mount{"/a", "/b", true}}) {
+    EXPECT_EQ(*parse_mount(to_text(mount)), mount);
+  }
+  for (const char* const text : {"", "/a", ":", "/a:", ":/b", "/a:/b:rw", "/a:/b:ro:x"}) {
+    EXPECT_FALSE(parse_mount(text).ok()) << text;
+  }
+}
+
 TEST(NodeSpecRules, let_a_link_join_two_devices_of_the_node) {
   NodeSpec spec;
   spec.name = "n1";

@@ -7,6 +7,7 @@
 
 #include "base/fields.h"
 #include "model/device.h"
+#include "model/mount.h"
 
 namespace keiko {
 
@@ -55,6 +56,8 @@ struct WorkerLaunch {
   std::vector<int32_t> ranks_per_node;      ///< in group_rank order
   std::string master_address;
   int32_t master_port = 0;                  ///< 0 for rank 0's node: the agent reserves one
+  std::string image;                        ///< as JobSpec::image
+  std::vector<Mount> mounts;
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "key", s.key);
@@ -82,6 +85,8 @@ struct WorkerLaunch {
     v(23, "ranks_per_node", s.ranks_per_node);
     v(24, "master_address", s.master_address);
     v(25, "master_port", s.master_port);
+    v(26, "image", s.image);
+    v(27, "mounts", s.mounts);
   }
   friend bool operator==(const WorkerLaunch&, const WorkerLaunch&) = default;
 };

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "model/isolation.h"
+#include "model/mount.h"
 #include "model/worker.h"
 
 namespace keiko {
@@ -29,6 +30,9 @@ struct WorkerProcess {
   std::vector<int32_t> cpus;  ///< affinity; empty: any
   std::vector<std::string> device_files = {};  ///< what its devices are opened by: "/dev/nvidia3"
   Bytes log_limit;         ///< per stream; output beyond it is dropped, with a mark; 0: no limit
+  std::string image = {};  ///< its root file system (JobSpec::image); empty: the machine's own
+  std::vector<Mount> mounts = {};  ///< with an image: what of the machine it sees
+  std::vector<std::string> device_names = {};  ///< with an image: as vendors' CDI specs have them
   int32_t master_port = 0; ///< a reserve_port() reservation that this worker takes over; 0: none
 };
 

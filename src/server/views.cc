@@ -133,6 +133,8 @@ v1::Node view_of(const View& view, const NodeState& node, Detail detail,
   set_devices(node, holders, out);
   out.mutable_labels()->insert(node.spec.labels.begin(), node.spec.labels.end());
   out.set_version(node.spec.version);
+  out.set_image_runtime(node.spec.image_runtime);
+  out.set_image_trouble(node.spec.image_trouble);
   out.set_cordoned(node.cordoned);
   out.set_draining(node.draining);
   out.set_duty_why(view.brain.why_no_work(node.id));

@@ -10,7 +10,7 @@
 #include "keiko/v1/job.pb.h"
 #include "keiko/v1/node.pb.h"
 #include "model/job.h"
-#include "model/log_shipping.h"
+#include "model/logs/log_shipping.h"
 #include "model/messages.h"
 #include "model/node.h"
 #include "model/node_health.h"
@@ -30,6 +30,9 @@ Result<Duration> from_proto(const google::protobuf::Duration& in, const std::str
 Time from_proto(const google::protobuf::Timestamp& in);
 
 // ---- jobs and workers ----
+
+v1::Mount to_proto(const Mount& mount);
+Mount from_proto(const v1::Mount& in);
 
 v1::JobSpec to_proto(const JobSpec& spec);
 Result<JobSpec> from_proto(const v1::JobSpec& in);

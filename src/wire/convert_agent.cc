@@ -93,6 +93,8 @@ v1::WorkerLaunch to_proto(const WorkerLaunch& launch) {
   out.mutable_ranks_per_node()->Assign(launch.ranks_per_node.begin(), launch.ranks_per_node.end());
   out.set_master_address(launch.master_address);
   out.set_master_port(launch.master_port);
+  out.set_image(launch.image);
+  for (const Mount& mount : launch.mounts) *out.add_mounts() = to_proto(mount);
   return out;
 }
 
@@ -123,6 +125,8 @@ Result<WorkerLaunch> from_proto(const v1::WorkerLaunch& in) {
   launch.ranks_per_node.assign(in.ranks_per_node().begin(), in.ranks_per_node().end());
   launch.master_address = in.master_address();
   launch.master_port = in.master_port();
+  launch.image = in.image();
+  for (const v1::Mount& mount : in.mounts()) launch.mounts.push_back(from_proto(mount));
   return launch;
 }
 

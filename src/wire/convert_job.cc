@@ -5,6 +5,16 @@
 
 namespace keiko {
 
+v1::Mount to_proto(const Mount& mount) {
+  v1::Mount out;
+  out.set_source(mount.source);
+  out.set_target(mount.target);
+  out.set_read_only(mount.read_only);
+  return out;
+}
+
+Mount from_proto(const v1::Mount& in) { return {in.source(), in.target(), in.read_only()}; }
+
 v1::JobSpec to_proto(const JobSpec& spec) {
   v1::JobSpec out;
   out.set_name(spec.name);
@@ -30,6 +40,8 @@ v1::JobSpec to_proto(const JobSpec& spec) {
   out.set_checkpoint_dir(spec.checkpoint_dir);
   out.mutable_node_labels()->insert(spec.node_labels.begin(), spec.node_labels.end());
   out.set_one_node(spec.one_node);
+  out.set_image(spec.image);
+  for (const Mount& mount : spec.mounts) *out.add_mounts() = to_proto(mount);
   return out;
 }
 
@@ -63,6 +75,8 @@ Result<JobSpec> from_proto(const v1::JobSpec& in) {
   spec.checkpoint_dir = in.checkpoint_dir();
   spec.node_labels.insert(in.node_labels().begin(), in.node_labels().end());
   spec.one_node = in.one_node();
+  spec.image = in.image();
+  for (const v1::Mount& mount : in.mounts()) spec.mounts.push_back(from_proto(mount));
   return spec;
 }
 

@@ -74,6 +74,8 @@ v1::NodeSpec to_proto(const NodeSpec& spec) {
   for (const Link& link : spec.links) *out.add_links() = to_proto(link);
   out.mutable_labels()->insert(spec.labels.begin(), spec.labels.end());
   out.set_version(spec.version);
+  out.set_image_runtime(spec.image_runtime);
+  out.set_image_trouble(spec.image_trouble);
   if (spec.host) *out.mutable_host() = to_proto(*spec.host);
   if (spec.isolation) *out.mutable_isolation() = to_proto(*spec.isolation);
   return out;
@@ -91,6 +93,8 @@ Result<NodeSpec> from_proto(const v1::NodeSpec& in) {
   for (const v1::Link& link : in.links()) spec.links.push_back(TRY(from_proto(link)));
   spec.labels.insert(in.labels().begin(), in.labels().end());
   spec.version = in.version();
+  spec.image_runtime = in.image_runtime();
+  spec.image_trouble = in.image_trouble();
   if (in.has_host()) spec.host = TRY(from_proto(in.host()));
   if (in.has_isolation()) spec.isolation = from_proto(in.isolation());
   return spec;

@@ -32,12 +32,12 @@ def unpack(manifest, root):
 
 
 class GpuNode(PartsTest):
-    def join(self, machine, devices="auto", **answers):
+    def join(self, machine, devices="auto", options=(), **answers):
         """A node with the GPUs of `machine`; `answers` are codes of functions that fail."""
         file = Path(self.pool.folder, "machine.json")
         edits = [{"at": f"/answers/{name}", "value": code} for name, code in answers.items()]
         file.write_text(json.dumps({"base": str(MACHINES / f"{machine}.json"), "edits": edits}))
-        return self.pool.join("gpus", devices, environment={
+        return self.pool.join("gpus", devices, options=options, environment={
             "LD_LIBRARY_PATH": str(BUILD / "fake_nvml"), "KEIKO_FAKE_NVML": str(file)})
 
     def devices(self):
@@ -97,6 +97,18 @@ class GpuNode(PartsTest):
         self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
         wanted = [device["uuid"] for device in self.devices() if device["kind"] == "a100-1g.5gb"]
         self.assertIn(f"={wanted[0]}.", self.pool.run("logs", job).stdout)
+
+    def test_other_runtimes_are_told_of_its_devices_by_a_spec(self):
+        self.pool.serve()
+        folder = Path(self.pool.folder, "cdi")
+        self.join("a100x4_pcie", options=("--write-cdi", folder))
+        spec = json.loads(Path(folder, "keiko-gpus.json").read_text())
+        self.assertEqual((spec["cdiVersion"], spec["kind"]), ("0.3.0", "keiko.dev/device"))
+        self.assertEqual({device["name"] for device in spec["devices"]},
+                         {device["uuid"] for device in self.devices()})
+        for device in spec["devices"]:
+            paths = [node["path"] for node in device["containerEdits"]["deviceNodes"]]
+            self.assertIn("/dev/nvidiactl", paths)
 
     def test_auto_takes_cpu_slots_where_the_driver_does_not_run_and_says_why(self):
         self.pool.serve()

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "core/logship/node_retention.h"
-#include "model/log_name.h"
+#include "model/logs/log_name.h"
 
 namespace keiko::agent {
 

@@ -64,6 +64,14 @@ std::vector<JobField> make_fields() {
        "size of each log of each worker before it is cut", "1GiB"},
       {"", "checkpoint_dir", "checkpoint_dir", kPath, &Spec::checkpoint_dir,
        "told to the program as KEIKO_CHECKPOINT_DIR", "/data/checkpoints/gpt"},
+      {"", "image", "image", kPath, &Spec::image,
+       "root file system for the workers: a folder, or an OCI archive or layout, that every node "
+       "can read (docs/images.md); the node's own if it is left out",
+       "/data/images/torch.tar"},
+      {"", "mounts", "mounts", kMounts, &Spec::mounts,
+       "folders of the node that workers in an image see, `SOURCE:TARGET` or `SOURCE:TARGET:ro`, "
+       "or `{source, target, read_only}`",
+       "[\"/data:/data:ro\"]"},
       {"", "slurm_env", "slurm_env", kFlag, &Spec::slurm_env,
        "also set Slurm's variables (SLURM_*)", "true"},
   };
@@ -268,6 +276,7 @@ std::string expected_value(const JobField& field) {
     case FieldType::kFlag: return "true or false";
     case FieldType::kCommand: return "a list of words, or a text for sh -c";
     case FieldType::kTextMap: return "a map of names to texts";
+    case FieldType::kMounts: return "a list of mounts, such as [\"/data:/data:ro\"]";
   }
   return {};
 }

@@ -31,13 +31,15 @@ enum class FieldType {
   kFlag,      ///< true or false
   kCommand,   ///< a list of words, or one text that `sh -c` runs
   kTextMap,   ///< keys with text values
+  kMounts,    ///< a list of {source, target, read_only} or of texts "SOURCE:TARGET:ro"
 };
 
 /// Where a value lives in a JobSpec.
 using FieldMember = std::variant<std::string JobSpec::*, int32_t JobSpec::*, int64_t JobSpec::*,
                                  bool JobSpec::*, JobKind JobSpec::*, Bytes JobSpec::*,
                                  Duration JobSpec::*, std::vector<std::string> JobSpec::*,
-                                 std::map<std::string, std::string> JobSpec::*>;
+                                 std::map<std::string, std::string> JobSpec::*,
+                                 std::vector<Mount> JobSpec::*>;
 
 struct JobField {
   std::string section;  ///< "" or "resources": the map that the key stands in
@@ -66,12 +68,12 @@ const JobField* find_job_field_by_name(std::string_view where);
 const std::vector<std::string>& job_sections();
 
 /// Reads one value as a person wrote it and puts it into `spec`.
-/// REQUIRES: the type is neither kCommand nor kTextMap.
+/// REQUIRES: the type is a single value: not kCommand, kTextMap or kMounts.
 /// RETURNS: kInvalidArgument with what is expected; the field is not named.
 Done set_field(const JobField& field, std::string_view text, JobSpec& spec);
 
 /// RETURNS: the field's value as set_field reads it back, exactly.
-/// REQUIRES: the type is neither kCommand nor kTextMap.
+/// REQUIRES: the type is a single value: not kCommand, kTextMap or kMounts.
 std::string field_text(const JobField& field, const JobSpec& spec);
 
 /// Puts the default back.

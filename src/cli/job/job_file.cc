@@ -104,6 +104,8 @@ class JobReader {
       read_command(field, value);
     } else if (field.type == FieldType::kTextMap) {
       read_text_map(field, value);
+    } else if (field.type == FieldType::kMounts) {
+      read_mounts(field, value);
     } else if (value.kind != YamlKind::kScalar) {
       complain(value.mark, field.path() + ": is " + describe(value) + ", but should be " +
                                expected_value(field));
@@ -169,6 +171,46 @@ class JobReader {
     }
   }
 
+  void read_mounts(const JobField& field, const YamlNode& value) {
+    if (value.kind != YamlKind::kList) {
+      complain(value.mark, "mounts: is " + describe(value) + ", but should be " +
+                               expected_value(field));
+      broken_.insert(field.key);
+      return;
+    }
+    for (const YamlNode& item : value.items) {
+      Mount mount;
+      if (item.kind == YamlKind::kScalar) {
+        const Result<Mount> read = parse_mount(item.text);
+        if (read.ok()) mount = *read;
+        else complain(item.mark, "mounts: " + read.error().message);
+      } else {
+        mount = read_mount_map(item);
+      }
+      if (mount.source.empty()) broken_.insert(field.key);
+      out_.spec.mounts.push_back(std::move(mount));
+    }
+  }
+
+  /// RETURNS: an empty one after a complaint.
+  Mount read_mount_map(const YamlNode& item) {
+    static const char* const kForm =
+        "mounts: each is {source: PATH, target: PATH, read_only: true}";
+    Mount mount;
+    bool good = item.kind == YamlKind::kMap;
+    for (const auto& [key, value] : item.entries) {
+      const bool flag = value.text == "true" || value.text == "false";
+      if (value.kind != YamlKind::kScalar) good = false;
+      else if (key.text == "source") mount.source = value.text;
+      else if (key.text == "target") mount.target = value.text;
+      else if (key.text == "read_only" && flag) mount.read_only = value.text == "true";
+      else good = false;
+    }
+    if (good && !mount.source.empty() && !mount.target.empty()) return mount;
+    complain(item.mark, std::string(kForm) + "; this is " + describe(item));
+    return {};
+  }
+
   void hold_against_rules(const YamlNode& root) {
     for (const Error& objection : all_objections(out_.spec)) {
       const JobField* field = find_job_field_by_name(objection.where);
@@ -218,9 +260,19 @@ void write_text_map(const std::string& key, const std::map<std::string, std::str
     out += "  " + yaml_scalar(name) + ": " + yaml_scalar(value) + "\n";
 }
 
+void write_mounts(const std::vector<Mount>& mounts, std::string& out) {
+  out += "mounts:\n";
+  for (const Mount& mount : mounts) {
+    out += "  - {source: " + yaml_scalar(mount.source) + ", target: " + yaml_scalar(mount.target) +
+           (mount.read_only ? ", read_only: true}\n" : "}\n");
+  }
+}
+
 void write_field(const JobField& field, const JobSpec& spec, std::string& out) {
   if (field.type == FieldType::kCommand) {
     write_command(spec.command, out);
+  } else if (field.type == FieldType::kMounts) {
+    write_mounts(spec.mounts, out);
   } else if (const auto* map =
                  std::get_if<std::map<std::string, std::string> JobSpec::*>(&field.member)) {
     write_text_map(field.key, spec.**map, out);

@@ -84,6 +84,28 @@ TEST(JobFile, a_text_as_command_is_run_by_the_shell) {
               ElementsAre("sh", "-c", "echo $RANK | tee x"));
 }
 
+TEST(JobFile, reads_an_image_and_its_mounts_in_either_form) {
+  const JobReading reading = read_job("command: [a]\nimage: /images/torch.tar\n"
+                                      "mounts: [\"/data:/in:ro\", {source: /out, target: /o},"
+                                      " {source: /s, target: /t, read_only: true}]\n");
+  ASSERT_THAT(reading.problems, IsEmpty());
+  EXPECT_EQ(reading.spec.image, "/images/torch.tar");
+  EXPECT_THAT(reading.spec.mounts,
+              ElementsAre(Mount{"/data", "/in", true}, Mount{"/out", "/o", false},
+                          Mount{"/s", "/t", true}));
+}
+
+TEST(JobFile, a_mount_that_is_none_is_told_with_its_place) {
+  EXPECT_EQ(complaints("command: [a]\nimage: /i\nmounts: [\"/data\"]\n"),
+            "job.yaml:3:10: mounts: \"/data\" is not SOURCE:TARGET or SOURCE:TARGET:ro");
+  EXPECT_THAT(complaints("command: [a]\nimage: /i\nmounts: [{source: /d, targt: /t}]\n"),
+              HasSubstr("job.yaml:3:10: mounts: each is {source: PATH, target: PATH"));
+  EXPECT_THAT(complaints("command: [a]\nimage: /i\nmounts: /data:/data\n"),
+              HasSubstr("should be a list of mounts"));
+  EXPECT_THAT(complaints("command: [a]\nmounts: [\"/data:/data\"]\n"),
+              HasSubstr("only a job with an image has mounts"));
+}
+
 TEST(JobFile, reads_json_as_well) {
   const JobReading reading = read_job(
       R"({"name": "a", "command": ["true"], "resources": {"memory": "1GiB", "devices": 2}})");

@@ -21,6 +21,7 @@ std::string value_word(const JobField& field) {
     case FieldType::kFlag: return "";
     case FieldType::kCommand: return "TEXT";
     case FieldType::kTextMap: return "KEY=VALUE";
+    case FieldType::kMounts: return "SOURCE:TARGET[:ro]";
   }
   return "VALUE";
 }
@@ -36,13 +37,18 @@ Done set_pair(const JobField& field, const std::string& text, JobSpec& spec) {
 }
 
 std::string absolute(const std::string& directory, const std::string& path) {
-  if (path.empty() || path[0] == '/') return path;
+  const bool remote = path.find("://") != std::string::npos;  // refused later, as it was written
+  if (path.empty() || path[0] == '/' || remote) return path;
   return directory + (directory.ends_with('/') ? "" : "/") + path;
 }
 
 /// One value as a flag gives it. Bad text is refused here, so that parse() can name the flag.
 Done set_from_flag(const JobField& field, const std::string& text, JobSpec& spec) {
   if (field.type == FieldType::kTextMap) return set_pair(field, text, spec);
+  if (field.type == FieldType::kMounts) {
+    spec.mounts.push_back(TRY(parse_mount(text)));
+    return done();
+  }
   // An empty name would be made from the command, which is not what was asked for.
   if (field.type == FieldType::kLabel && text.empty()) return invalid_argument("is empty");
   if (field.type != FieldType::kCommand) return set_field(field, text, spec);
@@ -63,7 +69,7 @@ void JobFlags::add_to(OptionSet& options) {
                       : field.help;
     option.group = field.section.empty() ? "Job" : "Resources of each worker";
     option.choices = field.choices;
-    option.repeated = field.type == FieldType::kTextMap;
+    option.repeated = field.type == FieldType::kTextMap || field.type == FieldType::kMounts;
     if (field.type == FieldType::kPath) option.completes = Completes::kDirectory;
     if (!field.choices.empty()) option.completes = Completes::kChoices;
     option.set = [this, &field](const std::string& text) -> Done {

@@ -22,6 +22,8 @@ std::vector<std::string> flags_of(const JobSpec& spec) {
             std::get_if<std::map<std::string, std::string> JobSpec::*>(&field.member)) {
       for (const auto& [key, value] : spec.**map)
         words.push_back(field.flag() + "=" + key + "=" + value);
+    } else if (field.type == FieldType::kMounts) {
+      for (const Mount& mount : spec.mounts) words.push_back("--mounts=" + to_text(mount));
     } else if (field.type == FieldType::kFlag) {
       words.push_back(field.flag());
     } else {

@@ -16,6 +16,18 @@ Json with_unit(const char* pattern) {
   return {{"anyOf", {text_pattern(pattern), Json{{"const", 0}}}}};
 }
 
+Json mount_schema() {
+  const Json path = text_pattern("^/");
+  const Json properties = {
+      {"source", path}, {"target", path}, {"read_only", {{"type", "boolean"}}}};
+  return {{"anyOf",
+           {text_pattern("^/[^:]*:/[^:]+(:ro)?$"),
+            Json{{"type", "object"},
+                 {"additionalProperties", false},
+                 {"required", {"source", "target"}},
+                 {"properties", properties}}}}};
+}
+
 Json type_of(const JobField& field) {
   switch (field.type) {
     case FieldType::kText: return {{"type", "string"}};
@@ -39,6 +51,7 @@ Json type_of(const JobField& field) {
     case FieldType::kTextMap:
       return {{"type", "object"},
               {"additionalProperties", {{"type", {"string", "number", "boolean"}}}}};
+    case FieldType::kMounts: return {{"type", "array"}, {"items", mount_schema()}};
   }
   return Json::object();
 }
@@ -53,7 +66,8 @@ Json default_of(const JobField& field) {
 }
 
 bool has_default(const JobField& field) {
-  const bool single = field.type != FieldType::kCommand && field.type != FieldType::kTextMap;
+  const bool single = field.type != FieldType::kCommand && field.type != FieldType::kTextMap &&
+                      field.type != FieldType::kMounts;
   return single && !field_text(field, JobSpec()).empty();
 }
 
@@ -86,6 +100,7 @@ std::string kind_word(const JobField& field) {
     case FieldType::kFlag: return "true, false";
     case FieldType::kCommand: return "list or text";
     case FieldType::kTextMap: return "map";
+    case FieldType::kMounts: return "list";
   }
   return {};
 }

@@ -147,7 +147,8 @@ TEST(JobReference, every_example_value_reads_back) {
   for (const JobField& field : job_fields()) {
     const std::string line = field.key + ": " + field.example + "\n";
     const std::string text =
-        (field.key == "command" ? "" : "command: [a]\n") +
+        std::string(field.key == "command" ? "" : "command: [a]\n") +
+        (field.key == "mounts" ? "image: /image\n" : "") +
         (field.section.empty()
              ? line
              : "resources:\n  " + line + (field.key == "devices" ? "" : "  devices: 1\n"));

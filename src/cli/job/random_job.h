@@ -50,6 +50,13 @@ inline JobSpec random_job(uint64_t seed) {
   if (chance()) spec.log_limit = kibibytes(4 + static_cast<int64_t>(prng.below(1'000'000)));
   spec.slurm_env = chance();
   if (chance()) spec.checkpoint_dir = "/" + random_text(prng, false);
+  if (chance()) {
+    spec.image = "/" + random_text(prng, true);
+    for (uint64_t i = prng.below(3); i > 0; --i) {
+      spec.mounts.push_back(
+          {"/" + random_text(prng, true), "/" + random_text(prng, true), chance()});
+    }
+  }
   return spec;
 }
 

@@ -106,6 +106,7 @@ Table nodes_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Tim
                {"HEARD", true, true},
                {"VERSION", false, true},
                {"ISOLATION", false, true},
+               {"IMAGES", false, true},
                {"LABELS", false, true, true},
                {"WHY", false, false, true}},
               {}};
@@ -116,7 +117,8 @@ Table nodes_table(const google::protobuf::RepeatedPtrField<v1::Node>& nodes, Tim
          cores_text(node.cpu_taken_milli()) + "/" + cores_text(node.cpu_milli()),
          to_text(Bytes{node.memory()}), std::to_string(node.worker_count()),
          age_of(node.joined_at(), now), node.id(), node.address(), heard_text(node), node.version(),
-         isolation_text(node), labels_text(node), node.duty_why()});
+         isolation_text(node), node.image_runtime().empty() ? "no" : node.image_runtime(),
+         labels_text(node), node.duty_why()});
   }
   return table;
 }
@@ -169,6 +171,8 @@ std::string node_page(const v1::Node& node, const Console& console) {
   field("Heard", heard_text(node).empty() ? "" : heard_text(node) + " ago");
   field("Address", node.address());
   field("Agent", node.version() + (node.connected() ? ", connected" : ", not connected"));
+  field("Images", node.image_runtime().empty() ? "none: " + node.image_trouble()
+                                               : "run by " + node.image_runtime());
   field("Joined", clock_text(node.joined_at()));
   field("Lost", node.lost() ? clock_text(node.lost_at()) : "");
   field("CPU",

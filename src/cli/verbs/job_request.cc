@@ -42,7 +42,8 @@ Result<JobSpec> make_job(const std::string& file, const JobFlags& flags, const I
                             "keiko run --workers 2 -- python3 train.py");
   }
   if (spec.name.empty()) spec.name = name_from_command(spec.command);
-  if (spec.workdir.empty()) spec.workdir = call.current_directory;
+  // Whoever submits rarely stands in a folder that is in the image as well.
+  if (spec.workdir.empty() && spec.image.empty()) spec.workdir = call.current_directory;
   spec.user = call.user;
   TRY(hold_against_rules(spec));
   return spec;

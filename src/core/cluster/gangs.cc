@@ -67,6 +67,8 @@ WorkerLaunch launch_of(const State& state, const JobState& gang, const WorkerSta
   launch.log_limit = spec.log_limit;
   launch.slurm_env = spec.slurm_env;
   launch.checkpoint_dir = spec.checkpoint_dir;
+  launch.image = spec.image;
+  launch.mounts = spec.mounts;
   launch.resume_from = gang.checkpoint.ref;
   launch.restarts_left = allowed_restarts(spec) - gang.user_faults;
   launch.master_address = gang.master_address;

@@ -19,6 +19,7 @@ std::string ask_of(const JobSpec& spec) {
   ask.memory = spec.memory;
   ask.node_labels = spec.node_labels;
   ask.one_node = spec.one_node;
+  if (!spec.image.empty()) ask.image = "/";  // any: what matters is whether there is one
   return encode(ask);
 }
 

@@ -6,7 +6,7 @@
 
 #include "base/bytes.h"
 #include "base/time.h"
-#include "model/log_name.h"
+#include "model/logs/log_name.h"
 
 namespace keiko::logship {
 

@@ -16,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-#include "model/log_shipping.h"
+#include "model/logs/log_shipping.h"
 
 namespace keiko::logship {
 

@@ -42,11 +42,27 @@ std::string less_per_worker(const PoolView& pool, const JobSpec& spec) {
   return {};
 }
 
+/// RETURNS: what keeps the nodes that would do from running images, as a clause of a sentence.
+std::string nearest_without_image(const PoolView& pool, const JobSpec& spec) {
+  std::string text = "it would fit without the image";
+  for (const Slot& slot : pool.slots()) {
+    const NodeSpec& node = slot.node->spec;
+    if (!node.image_runtime.empty()) continue;
+    const std::string why =
+        node.image_trouble.empty() ? "its agent is older than images" : node.image_trouble;
+    return text + "; node " + node.name + " cannot run one: " + why;
+  }
+  return text + "; " + std::to_string(spec.workers) + " workers find no room where images run";
+}
+
 /// RETURNS: how the ask could be made to fit, as a clause of a sentence; empty if nothing near
 /// fits.
 std::string nearest_fit(const PoolView& pool, const JobSpec& spec) {
   JobSpec smaller = spec;
   const Shape shape = shape_of(spec, {});
+  smaller.image.clear();
+  if (fits_empty(pool, smaller)) return nearest_without_image(pool, spec);
+  smaller = spec;
   const int64_t workers = room_for(pool, shape, spec.one_node, true).workers;
   if (workers > 0) {
     if (spec.one_node && room_for(pool, shape, false, true).workers >= spec.workers) {

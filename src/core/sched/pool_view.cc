@@ -6,7 +6,8 @@ namespace keiko::sched {
 
 Shape shape_of(const JobSpec& spec, const std::set<NodeId>& excluded) {
   return {spec.devices,   spec.device_kind, spec.device_memory, spec.cpu_milli,
-          spec.memory,    spec.node_labels, excluded,           false};
+          spec.memory,    spec.node_labels, excluded,           false,
+          !spec.image.empty()};
 }
 
 namespace {
@@ -90,11 +91,15 @@ std::string missing_label(const NodeSpec& node, const Shape& shape) {
   return {};
 }
 
+bool lacks_runtime(const NodeSpec& node, const Shape& shape) {
+  return shape.image && node.image_runtime.empty();
+}
+
 }  // namespace
 
 int32_t capacity_when_empty(const Slot& slot, const Shape& shape, const std::string& kind) {
   const NodeSpec& node = slot.node->spec;
-  if (!missing_label(node, shape).empty()) return 0;
+  if (!missing_label(node, shape).empty() || lacks_runtime(node, shape)) return 0;
   int64_t fits = kMaxWorkers;
   if (shape.cpu_milli > 0) fits = std::min(fits, node.cpu_milli / shape.cpu_milli);
   if (shape.memory.count > 0) fits = std::min(fits, node.memory.count / shape.memory.count);
@@ -113,6 +118,7 @@ std::string node_refusal(const Slot& slot, const Shape& shape) {
   const NodeState& node = *slot.node;
   const std::string label = missing_label(node.spec, shape);
   if (!label.empty()) return "label " + label;
+  if (lacks_runtime(node.spec, shape)) return "node runs no images";
   if (node.lost) return "node is LOST";
   if (node.draining) return "node is DRAINING";
   if (node.cordoned) return "node is CORDONED";

@@ -24,6 +24,7 @@ struct Shape {
   std::set<NodeId> excluded;
   /// Keeps off what is on probation. The placement sets it, and tries again without it.
   bool careful = false;
+  bool image = false;  ///< its workers run in an image
 
   friend auto operator<=>(const Shape&, const Shape&) = default;
 };

@@ -92,6 +92,7 @@ std::string ask_text(const JobSpec& spec) {
   text += " x " + cores_text(spec.cpu_milli) + " cpu";
   if (spec.memory.count > 0) text += " x " + to_text(spec.memory);
   if (spec.one_node && spec.workers > 1) text += " on one node";
+  if (!spec.image.empty()) text += " in an image";
   return text;
 }
 

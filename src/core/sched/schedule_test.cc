@@ -204,6 +204,39 @@ TEST(Feasibility, an_impossible_ask_is_never_and_names_the_nearest_fit) {
   EXPECT_NE(verdict.sentence.find("another kind"), std::string::npos) << verdict.sentence;
 }
 
+TEST(Feasibility, an_image_that_no_node_can_run_is_never_and_the_reason_is_told) {
+  State state;
+  NodeState& a = add_node(state, "a", 1);
+  NodeState& b = add_node(state, "b", 1);
+  a.spec.image_trouble = "runc is not installed there";
+  b.spec.image_trouble = "its agent does not run as root";
+  JobSpec spec = add_job(state, 1, 1).spec;
+  spec.image = "/image";
+  Verdict verdict = feasibility(state, spec);
+  EXPECT_EQ(verdict.fit, Fit::kNever);
+  EXPECT_NE(verdict.sentence.find("node a cannot run one: runc is not installed there"),
+            std::string::npos)
+      << verdict.sentence;
+  b.spec.image_runtime = "runc 1.1.5";
+  EXPECT_EQ(feasibility(state, spec).fit, Fit::kFits);
+  spec.workers = 2;  // two would fit into the pool, but only one where images run
+  verdict = feasibility(state, spec);
+  EXPECT_EQ(verdict.fit, Fit::kNever);
+  EXPECT_NE(verdict.sentence.find("without the image"), std::string::npos) << verdict.sentence;
+}
+
+TEST(GangPlacement, puts_workers_in_images_only_where_images_run) {
+  State state;
+  add_node(state, "a", 4);
+  NodeState& b = add_node(state, "b", 1);
+  b.spec.image_runtime = "runc 1.1.5";
+  JobState& job = add_job(state, 1, 1);
+  job.spec.image = "/image";
+  const Plan plan = schedule(state, {});
+  ASSERT_EQ(plan.starts.size(), 1u);
+  EXPECT_EQ(plan.starts[0].placements[0].node, b.id);
+}
+
 TEST(Feasibility, says_how_much_less_cpu_or_memory_would_do) {
   State state;
   add_node(state, "a", 1);  // 4 cores, 32 GiB

@@ -20,7 +20,7 @@
 #include <string>
 #include <thread>
 
-#include "model/log_shipping.h"
+#include "model/logs/log_shipping.h"
 #include "ports/clock.h"
 #include "ports/logs/log_store.h"
 #include "server/logs/archive_reader.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "model/log_name.h"
+#include "model/logs/log_name.h"
 
 namespace keiko {
 

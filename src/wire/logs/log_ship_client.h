@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-#include "model/log_shipping.h"
+#include "model/logs/log_shipping.h"
 #include "wire/agent_client.h"
 
 namespace keiko {

@@ -252,12 +252,14 @@ void WorkerCgroup::note_what_is_missing(const CgroupLimits& limits) {
   }
 }
 
-bool WorkerCgroup::join() const {
-  bool joined = true;
+bool WorkerCgroup::join() const { return take(0); }  // 0: the process that writes it
+
+bool WorkerCgroup::take(int64_t pid) const {
+  bool taken = true;
   for (const std::string& folder : folders_) {
-    joined = write_control(folder + "/cgroup.procs", "0") && joined;
+    taken = write_control(folder + "/cgroup.procs", std::to_string(pid)) && taken;
   }
-  return joined;
+  return taken;
 }
 
 void WorkerCgroup::kill() const {

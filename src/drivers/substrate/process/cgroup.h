@@ -64,6 +64,9 @@ class WorkerCgroup {
   /// Moves the calling process in. RETURNS: false if a group would not take it.
   bool join() const;
 
+  /// Moves another process in. RETURNS: as join().
+  bool take(int64_t pid) const;
+
   /// Kills everything in it by one write, where the kernel can (v2 since 5.14).
   void kill() const;
 

@@ -38,6 +38,8 @@ struct ProcessSubstrateOptions {
 
   /// Where states of processes are read; tests move it.
   std::string proc_root = "/proc";
+  /// The first process of workers in images. Empty: keiko-init beside this program.
+  std::string image_init;
 
   /// How often device rules are looked at, and mended where somebody else rewrote them.
   Duration guard_every = seconds(5);

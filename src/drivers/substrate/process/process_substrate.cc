@@ -13,6 +13,7 @@
 #include <filesystem>
 
 #include "base/log.h"
+#include "drivers/substrate/process/image/image_runtime.h"
 #include "drivers/substrate/process/proc.h"
 #include "drivers/substrate/process/shim.h"
 #include "drivers/substrate/process/spawn.h"
@@ -48,6 +49,7 @@ Result<std::unique_ptr<ProcessSubstrate>> ProcessSubstrate::open(ProcessSubstrat
     return invalid_argument("the state directory '" + options.state_dir +
                             "' must be an absolute path: shims outlive the agent's directory");
   }
+  if (options.image_init.empty()) options.image_init = process::image_init_beside_program();
   if (options.port_dir.empty()) {
     options.port_dir = "/tmp/keiko-ports-" + std::to_string(getuid());
   }
@@ -124,6 +126,17 @@ Done ProcessSubstrate::write_launch(const WorkerProcess& process, Worker& worker
   launch.pids = options_.pids_limit;
   launch.device_rules = device_rules_of(process);
   launch.cgroup_root = options_.cgroup_root;
+  launch.image = process.image;
+  if (!process.image.empty()) {
+    launch.mounts = process.mounts;
+    launch.device_names = process.device_names;
+    launch.device_files = process.device_files;
+    for (const std::string& shared : options_.shared_devices) {
+      if (exists(shared)) launch.device_files.push_back(shared);
+    }
+    launch.image_init = options_.image_init;
+    launch.image_store = options_.state_dir + "/images";
+  }
   // Keys are unique in a cluster, and a machine may be in two.
   launch.cgroup_name =
       to_text(process.key) + "-" + to_text(digest_of(options_.state_dir)).substr(0, 8);
@@ -296,6 +309,14 @@ process::WorkerScope ProcessSubstrate::scope_of(const Worker& worker) const {
         process::find_cgroup_trees(worker.launch.cgroup_root,
                                    read_file("/proc/self/cgroup").value_or("")),
         worker.launch.cgroup_name));
+    if (!worker.launch.image.empty()) {
+      std::vector<std::string> folders = scope.cgroup.folders();
+      for (std::string& group : process::runtime_groups(worker.launch.cgroup_root,
+                                                        worker.launch.cgroup_name)) {
+        folders.push_back(std::move(group));
+      }
+      scope.cgroup = process::WorkerCgroup(std::move(folders));
+    }
   }
   scope.program = worker.running.program;
   scope.since_ticks = worker.shim.start_ticks;

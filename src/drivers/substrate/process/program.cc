@@ -30,28 +30,6 @@ void tell(int status_fd, char kind, std::string text) {
   _exit(127);
 }
 
-void set_limits(const LaunchRecord& launch, const WorkerCgroup& cgroup, int status_fd) {
-  if (!cgroup.join()) tell(status_fd, kStatusNote, "the worker's cgroup would not take it");
-  if (launch.memory.count > 0 && !cgroup.holds_memory()) {
-    // Not RLIMIT_AS: accelerator runtimes reserve far more address space than they ever touch.
-    const auto bytes = static_cast<rlim_t>(launch.memory.count);
-    const rlimit limit{bytes, bytes};
-    if (setrlimit(RLIMIT_DATA, &limit) != 0) {
-      tell(status_fd, kStatusNote, "memory limit " + to_text(launch.memory) + " is not held");
-    }
-  }
-  if (launch.cpus.empty()) return;
-  cpu_set_t set;
-  CPU_ZERO(&set);
-  for (const int32_t cpu : launch.cpus) {
-    if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(static_cast<size_t>(cpu), &set);
-  }
-  if (sched_setaffinity(0, sizeof set, &set) != 0) {
-    tell(status_fd, kStatusNote,
-         std::string("the worker is not bound to its cpus: ") + std::strerror(errno));
-  }
-}
-
 void reset_signals() {
   for (int signal = 1; signal < NSIG; ++signal) ::signal(signal, SIG_DFL);
   sigset_t none;
@@ -96,11 +74,32 @@ std::vector<std::string> candidates_in_path(const std::string& name, const std::
   return files;
 }
 
-void enter_worker(const LaunchRecord& launch, const WorkerCgroup& cgroup, const ProgramFds& fds) {
+void hold_limits(const LaunchRecord& launch, const WorkerCgroup& cgroup, int status) {
+  if (!cgroup.join()) tell(status, kStatusNote, "the worker's cgroup would not take it");
+  if (launch.memory.count > 0 && !cgroup.holds_memory()) {
+    // Not RLIMIT_AS: accelerator runtimes reserve far more address space than they ever touch.
+    const auto bytes = static_cast<rlim_t>(launch.memory.count);
+    const rlimit limit{bytes, bytes};
+    if (setrlimit(RLIMIT_DATA, &limit) != 0) {
+      tell(status, kStatusNote, "memory limit " + to_text(launch.memory) + " is not held");
+    }
+  }
+  if (launch.cpus.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  for (const int32_t cpu : launch.cpus) {
+    if (cpu >= 0 && cpu < CPU_SETSIZE) CPU_SET(static_cast<size_t>(cpu), &set);
+  }
+  if (sched_setaffinity(0, sizeof set, &set) != 0) {
+    tell(status, kStatusNote,
+         std::string("the worker is not bound to its cpus: ") + std::strerror(errno));
+  }
+}
+
+void take_place(const LaunchRecord& launch, const ProgramFds& fds) {
   setsid();
   // If the shim is killed, at least the program goes at once; the agent sweeps up the rest.
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  set_limits(launch, cgroup, fds.status);
   dup2(fds.out, STDOUT_FILENO);
   dup2(fds.err, STDERR_FILENO);
   const std::string workdir = launch.workdir.empty() ? "/" : launch.workdir;
@@ -111,9 +110,18 @@ void enter_worker(const LaunchRecord& launch, const WorkerCgroup& cgroup, const 
   reset_signals();
 }
 
+void enter_worker(const LaunchRecord& launch, const WorkerCgroup& cgroup, const ProgramFds& fds) {
+  hold_limits(launch, cgroup, fds.status);
+  take_place(launch, fds);
+}
+
 void become_program(const LaunchRecord& launch, const WorkerCgroup& cgroup,
                     const ProgramFds& fds) {
   enter_worker(launch, cgroup, fds);
+  run_program(launch, fds);
+}
+
+void run_program(const LaunchRecord& launch, const ProgramFds& fds) {
   const auto set_path = launch.env.find("PATH");
   const std::string path = set_path != launch.env.end() ? set_path->second : kDefaultPath;
   std::vector<std::string> env;

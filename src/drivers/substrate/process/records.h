@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "base/fields.h"
+#include "model/mount.h"
 #include "model/worker.h"
 
 namespace keiko::process {
@@ -36,6 +37,12 @@ struct LaunchRecord {
   std::string lease;         ///< the lease file (lease.h); empty: none
   int64_t pids = 0;          ///< threads at most; 0: no limit
   std::vector<std::string> device_rules;  ///< "c 195:3 rw"; empty: it may open any
+  std::string image;         ///< folder or archive of its root file system; empty: the machine's
+  std::vector<Mount> mounts;
+  std::vector<std::string> device_files;  ///< nodes, or folders of them, for an image's /dev
+  std::string image_init;    ///< first process in an image (apps/keiko_init)
+  std::string image_store;   ///< where archives are unpacked
+  std::vector<std::string> device_names;  ///< "nvidia.com/gpu=GPU-1a2b", for an image
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "key", s.key);
@@ -55,6 +62,12 @@ struct LaunchRecord {
     v(15, "lease", s.lease);
     v(16, "pids", s.pids);
     v(17, "device_rules", s.device_rules);
+    v(18, "image", s.image);
+    v(19, "mounts", s.mounts);
+    v(20, "device_files", s.device_files);
+    v(21, "image_init", s.image_init);
+    v(22, "image_store", s.image_store);
+    v(23, "device_names", s.device_names);
   }
 };
 
@@ -77,12 +90,14 @@ struct RunningRecord {
   ProcessIdentity program;            ///< also the leader of the worker's first session
   std::vector<std::string> cgroups;   ///< folders of the worker's groups, tracking one first
   std::vector<std::string> notes;     ///< limits that could not be held as asked
+  std::map<std::string, std::string> image_env;  ///< what its image adds to its environment
 
   template <class S, class V> static void fields(S& s, V&& v) {
     v(1, "shim", s.shim);
     v(2, "program", s.program);
     v(3, "cgroups", s.cgroups);
     v(4, "notes", s.notes);
+    v(5, "image_env", s.image_env);
   }
 };
 

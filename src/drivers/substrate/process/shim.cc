@@ -11,10 +11,13 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
+#include <map>
 #include <optional>
 
 #include "base/text.h"
+#include "drivers/substrate/process/image/image_program.h"
 #include "drivers/substrate/process/lease_file.h"
 #include "drivers/substrate/process/log_pump.h"
 #include "drivers/substrate/process/proc.h"
@@ -41,6 +44,13 @@ std::string last_words(const std::string& path) {
   return std::string(trim(tail));
 }
 
+/// RETURNS: how the program in an image ended, or its first process if that was killed with it.
+int end_told_by_init(const Fd& pipe, int status) {
+  char text[16] = {};
+  const bool told = read(pipe.get(), text, sizeof text - 1) > 0;
+  return told ? std::atoi(text) : status;
+}
+
 class Shim {
  public:
   explicit Shim(std::string folder) : folder_(std::move(folder)) {}
@@ -51,8 +61,11 @@ class Shim {
   bool prepare();
   bool start_program();
   void serve();
+  void wait_for_start();
   void on_signals();
   void on_status();
+  void read_status_lines();
+  void adopt_image_init();
   void reap();
   void pass_on(int signal);
   void turn(int timeout_ms);
@@ -73,6 +86,9 @@ class Shim {
   Fd signals_;
   Fd status_;              ///< open until the exec succeeded or failed
   std::string status_text_;
+  Fd image_end_;           ///< by which the first process of an image tells the program's end
+  std::map<std::string, std::string> image_env_;
+  pid_t image_init_ = 0;   ///< that process, once there is one
   std::string failure_;    ///< why the program could not be started
   bool node_failed_ = false;  ///< ... through no fault of its own
   std::vector<LogPump> pumps_;
@@ -128,18 +144,25 @@ bool Shim::start_program() {
   auto out = pumps_[0].open();
   auto err = pumps_[1].open();
   int status[2];
+  int end[2];
   if (!out.ok() || !err.ok()) {
     return fail_start(out.ok() ? err.error().message : out.error().message);
   }
-  if (pipe2(status, O_CLOEXEC) != 0) {
+  if (pipe2(status, O_CLOEXEC) != 0 || pipe2(end, O_CLOEXEC | O_NONBLOCK) != 0) {
     return fail_start(std::string("cannot make a pipe: ") + std::strerror(errno));
   }
   status_ = Fd(status[0]);
+  image_end_ = Fd(end[0]);
   const Fd status_write(status[1]);
+  const Fd end_write(end[1]);
   started_ = monotonic_now();
   program_ = fork();
   if (program_ == 0) {
-    become_program(launch_, scope_.cgroup, {out->get(), err->get(), status_write.get()});
+    const ProgramFds fds{out->get(), err->get(), status_write.get()};
+    if (!launch_.image.empty()) {
+      become_image_helper(launch_, scope_.cgroup, fds, end_write.get());
+    }
+    become_program(launch_, scope_.cgroup, fds);
   }
   return program_ > 0 || fail_start(std::string("cannot fork: ") + std::strerror(errno));
 }
@@ -150,16 +173,45 @@ void Shim::on_status() {
   const ssize_t got = read(status_.get(), buffer, sizeof buffer);
   if (got > 0) {
     status_text_.append(buffer, static_cast<size_t>(got));
+    read_status_lines();
     return;
   }
   if (got < 0 && (errno == EINTR || errno == EAGAIN)) return;
   status_.reset();
-  for (const std::string& line : split(status_text_, '\n')) {
+  if (!launch_.image.empty()) adopt_image_init();
+  if (failure_.empty() && !program_ended_) record_running();
+}
+
+void Shim::read_status_lines() {
+  size_t line_end = 0;
+  while ((line_end = status_text_.find('\n')) != std::string::npos) {
+    const std::string line = status_text_.substr(0, line_end);
+    status_text_.erase(0, line_end + 1);
     if (line.empty()) continue;
     if (line[0] == kStatusFailed) failure_ = line.substr(1);
+    if (line[0] == kStatusNodeFailed) node_failed_ = true;
     if (line[0] == kStatusNote) notes_.push_back(line.substr(1));
+    const size_t equals = line.find('=');
+    if (line[0] == kStatusEnv && equals != std::string::npos) {
+      image_env_[line.substr(1, equals - 1)] = line.substr(equals + 1);
+    }
+    if (line[0] == kStatusPid) image_init_ = std::atoi(line.c_str() + 1);
   }
-  if (failure_.empty()) record_running();
+}
+
+/// The helper has ended. What it started is the program from now on, or else it was the helper.
+void Shim::adopt_image_init() {
+  int status = 0;
+  while (waitpid(program_, &status, 0) < 0 && errno == EINTR) continue;
+  if (failure_.empty() && image_init_ > 0) {
+    program_ = image_init_;
+    started_ = monotonic_now();
+    return;
+  }
+  if (failure_.empty() && !WIFSIGNALED(status)) failure_ = "the start of its image was cut short";
+  program_ended_ = true;
+  wait_status_ = status;
+  ended_ = monotonic_now();
 }
 
 void Shim::record_running() {
@@ -168,6 +220,7 @@ void Shim::record_running() {
   record.program = identify(program_);
   record.cgroups = scope_.cgroup.folders();
   record.notes = notes_;
+  record.image_env = image_env_;
   const Done written = write_record(folder_ + "/running", record, false);
   if (!written.ok()) std::fprintf(stderr, "%s\n", written.error().text().c_str());
 }
@@ -182,11 +235,15 @@ void Shim::reap() {
     program_ended_ = true;
     wait_status_ = status;
     ended_ = monotonic_now();
+    if (image_init_ != 0) wait_status_ = end_told_by_init(image_end_, status);
   }
 }
 
 void Shim::pass_on(int signal) {
-  if (signal > 0 && signal < NSIG) signal_members(scope_, signal);
+  if (signal <= 0 || signal >= NSIG) return;
+  // While an image is made ready there is no program yet, only the helper to be stopped.
+  if (status_) kill(program_, signal);
+  else signal_members(scope_, signal);
 }
 
 void Shim::on_signals() {
@@ -214,13 +271,20 @@ void Shim::turn(int timeout_ms) {
   reap();
 }
 
+/// Signals stay queued until the exec is over: before it the child is still a copy of the shim and
+/// would lose them. SIGKILL does not wait: the agent sends that one to the tree as well. An image
+/// may take minutes to be unpacked, and until its first process is there they go to the helper.
+void Shim::wait_for_start() {
+  const bool unpacks = !launch_.image.empty() && image_init_ == 0;
+  pollfd waits[2] = {{status_.get(), POLLIN, 0}, {unpacks ? signals_.get() : -1, POLLIN, 0}};
+  const int ready = poll(waits, 2, launch_.image.empty() ? -1 : until_lease_ms());
+  if (ready > 0 && waits[0].revents != 0) on_status();
+  if (ready > 0 && waits[1].revents != 0) on_signals();
+  if (!launch_.image.empty()) guard_lease();
+}
+
 void Shim::serve() {
-  while (status_) {
-    // Signals stay queued until the exec is over: before it the child is still a copy of the shim
-    // and would lose them. SIGKILL does not wait: the agent sends that one to the tree as well.
-    pollfd wait{status_.get(), POLLIN, 0};
-    if (poll(&wait, 1, -1) > 0) on_status();
-  }
+  while (status_) wait_for_start();
   // Only now: a move between cgroups takes a millisecond, and the program is on its way without it.
   leave_agent_cgroup(trees_);
   // A worker that fills the disk must not lose its own end by that.
@@ -294,6 +358,7 @@ int Shim::record_end() {
   record.program_pid = failure_.empty() ? program_ : 0;
   record.notes = notes_;
   scope_.cgroup.remove();
+  if (!launch_.image.empty()) remove_runtime_groups(launch_);
   // The last thing: whoever reads it may rely on all devices being free.
   const Done written = write_record(folder_ + "/end", record, true);
   if (written.ok()) return 0;

@@ -19,6 +19,8 @@
 #include "drivers/files/tree/pack.h"
 #include "drivers/files/tree/unpack.h"
 #include "drivers/substrate/process/files.h"
+#include "drivers/substrate/process/image/image_program.h"
+#include "drivers/substrate/process/image/image_visit.h"
 #include "drivers/substrate/process/proc.h"
 #include "drivers/substrate/process/program.h"
 #include "drivers/substrate/process/sweep.h"
@@ -36,7 +38,7 @@ class VisitKeeper {
   bool read_order();
   bool start();
   [[noreturn]] void become_command(int status);
-  [[noreturn]] void copy_files(int status);
+  [[noreturn]] void copy_files();
   void read_status(int status);
   void turn(int timeout_ms);
   void take_control();
@@ -52,6 +54,7 @@ class VisitKeeper {
   RunningRecord running_;
   WorkerScope scope_;       ///< our own descendants alone, never the worker
   VisitEndRecord end_;
+  std::pair<std::string, std::string> mark_;  ///< in the environment of all that is in an image
   pid_t command_ = 0;
   int wait_status_ = 0;
   bool ended_ = false;
@@ -91,6 +94,13 @@ bool VisitKeeper::read_order() {
   }
   launch_ = std::move(*launch);
   running_ = std::move(*running);
+  if (!launch_.image.empty()) {
+    launch_.env = image_environment(launch_, running_.image_env);
+    // What it leaves behind becomes a child of the container's first process, not ours.
+    mark_ = {"KEIKO_VISIT", std::to_string(getpid()) + "-" +
+                                std::to_string(identify(getpid()).start_ticks)};
+    launch_.env.insert(mark_);
+  }
   // The pidfd first: what is alive afterwards is what it stands for.
   worker_ = Fd(static_cast<int>(
       syscall(SYS_pidfd_open, static_cast<pid_t>(running_.program.pid), 0)));
@@ -100,8 +110,7 @@ bool VisitKeeper::read_order() {
 
 /// Packs or unpacks in this very process, as the worker's user and within its limits: the worker
 /// needs no program for it.
-void VisitKeeper::copy_files(int status) {
-  enter_worker(launch_, WorkerCgroup(running_.cgroups), {kVisitOutFd, kVisitErrFd, status});
+void VisitKeeper::copy_files() {
   signal(SIGPIPE, SIG_IGN);
   close_range(STDERR_FILENO + 1, ~0U, 0);
   const auto tell = [](const std::string& line) { write_all(STDERR_FILENO, line + "\n"); };
@@ -116,10 +125,15 @@ void VisitKeeper::copy_files(int status) {
 }
 
 void VisitKeeper::become_command(int status) {
+  const ProgramFds fds{kVisitOutFd, kVisitErrFd, status};
+  const WorkerCgroup cgroup(running_.cgroups);
+  if (launch_.image.empty()) hold_limits(launch_, cgroup, status);
+  else enter_image(worker_.get(), launch_, cgroup, status);
   setsid();
   if (order_.terminal) ioctl(kVisitInFd, TIOCSCTTY, 0);
   dup2(kVisitInFd, STDIN_FILENO);
-  if (order_.copy) copy_files(status);
+  take_place(launch_, fds);
+  if (order_.copy) copy_files();
   for (const auto& [name, value] : order_.env) launch_.env[name] = value;
   launch_.argv = order_.argv;
   if (launch_.argv.empty()) {
@@ -127,7 +141,7 @@ void VisitKeeper::become_command(int status) {
     const bool named = shell != launch_.env.end() && access(shell->second.c_str(), X_OK) == 0;
     launch_.argv = {named ? shell->second : "/bin/sh"};
   }
-  become_program(launch_, WorkerCgroup(running_.cgroups), {kVisitOutFd, kVisitErrFd, status});
+  run_program(launch_, fds);
 }
 
 bool VisitKeeper::start() {
@@ -207,6 +221,12 @@ void VisitKeeper::kill_all() {
     signal_members(scope_, SIGKILL);
     turn(wait_ms);
   }
+  if (mark_.first.empty() || end_.worker_ended) return;
+  WorkerScope strays;
+  strays.env_mark = mark_.first + "=" + mark_.second;
+  strays.since_ticks = identify(getpid()).start_ticks;
+  DyingProcesses dying;
+  for (int tries = 0; tries < 50 && !kill_members(strays, 20, dying); ++tries) continue;
 }
 
 int VisitKeeper::tell_end() {

@@ -1,4 +1,4 @@
-#include "model/log_name.h"
+#include "model/logs/log_name.h"
 
 #include "base/text.h"
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include "model/log_name.h"
+#include "model/logs/log_name.h"
 
 namespace keiko {
 
