@@ -130,8 +130,11 @@ TEST_F(HistoryKeeperTest, a_full_disk_makes_spans_wait_and_the_newest_beyond_the
   EXPECT_TRUE(disk_->rows.empty());
   EXPECT_NE(probe_.text().find("keiko_history_spans_dropped_total 3"), std::string::npos)
       << probe_.text();
+  EXPECT_EQ(probe_.history_writable.value(), 0);
+  EXPECT_GE(probe_.history_failures.value(), 3u);
   disk_->full = false;
   written();
+  EXPECT_EQ(probe_.history_writable.value(), 1);
   const HistoryAnswer answer = last(minutes(2));
   ASSERT_EQ(answer.spans.size(), 3u);
   EXPECT_EQ(watts_at(answer, 0).mean, 100);
