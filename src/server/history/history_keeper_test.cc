@@ -158,6 +158,8 @@ TEST_F(HistoryKeeperTest, what_is_too_old_goes_fine_spans_first) {
 TEST_F(HistoryKeeperTest, beyond_its_size_the_oldest_of_the_finest_go) {
   options_.total = Bytes{static_cast<int64_t>(sizeof(Bucket)) * 200};
   start();
+  written();
+  written();  // the sweep of the start is over
   for (int i = 0; i < 120; ++i) {  // 20 minutes: 240 fine buckets, and coarser ones
     put("a", 100);
     clock_.advance(seconds(10));
