@@ -4,11 +4,13 @@
 #include <filesystem>
 #include <system_error>
 
+#include "agent/metrics/kernel_xids.h"
 #include "agent/metrics/pages.h"
 #include "drivers/clock/system/system_clock.h"
 #include "drivers/host/proc/network_readings.h"
 #include "drivers/host/proc/node_readings.h"
 #include "drivers/host/proc/worker_readings.h"
+#include "drivers/kmsg/kmsg_log.h"
 
 namespace keiko::apps {
 namespace {
@@ -21,7 +23,7 @@ agent::PageSources page_sources(const AgentTelemetry& parts, std::shared_ptr<Clo
   agent::TelemetryLoop* const loop = parts.loop.get();
   agent::PageSources sources;
   sources.metrics = [loop, devices = parts.devices, node] {
-    return loop->metrics_text({node, devices->devices(), devices->xids()});
+    return loop->metrics_text(devices->terms(node));
   };
   sources.past = [loop](const std::string& name, const std::string& id) {
     return loop->past(name, id);
@@ -69,7 +71,13 @@ Result<AgentTelemetry> start_telemetry(const TelemetryGiven& given, const Teleme
   parts.loop->add("devices", parts.devices);
   parts.loop->add("node", std::make_shared<NodeReadings>("/", place.folder.path()));
   parts.loop->add("network", std::make_shared<NetworkReadings>(place.devices.sysfs.root));
-  parts.loop->add("workers", std::make_shared<WorkerReadings>(place.folder.path()));
+  parts.loop->add("workers", std::make_shared<WorkerReadings>(
+                                 place.folder.path(),
+                                 [devices = parts.devices] { return devices->holders(); }));
+  if (place.kernel_log != "none") {
+    parts.loop->add("kernel", std::make_shared<agent::KernelXids>(
+                                  std::make_unique<KmsgLog>(place.kernel_log), parts.devices));
+  }
   if (given.port < 0) return parts;
   agent::HttpPortOptions options;
   options.address = given.listen;

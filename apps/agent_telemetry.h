@@ -28,6 +28,7 @@ struct TelemetryPlace {
   agent::StateFolder& folder;
   const DeviceChoice& devices;
   std::string node;
+  std::string kernel_log;  ///< the log's file; "none": only the drivers tell of XIDs
 };
 
 /// The parts in the order of their making.

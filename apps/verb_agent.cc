@@ -103,7 +103,8 @@ Done serve(Given& given) {
   const auto loop = TRY(agent::AgentLoop::open(given.agent, parts));
   if (!given.cdi_folder.empty()) TRY(write_cdi_spec(given.cdi_folder, loop->spec()));
   const auto telemetry =
-      TRY(start_telemetry(given.telemetry, {folder, given.devices, loop->spec().name}));
+      TRY(start_telemetry(given.telemetry, {folder, given.devices, loop->spec().name,
+                                            given.kernel_log}));
   if (telemetry.loop) {
     telemetry.loop->on_readings(
         [&loop](const std::vector<Reading>& readings) { loop->send_readings(readings); });

@@ -27,6 +27,8 @@ struct DeviceStats {
 struct DeviceProcess {
   int64_t pid = 0;
   std::optional<Bytes> memory;  ///< it holds on the device; absent if the vendor cannot tell
+  /// Share of the device's time that it used lately, 0 to 1; absent if the vendor cannot tell.
+  std::optional<double> busy = {};
 
   friend bool operator==(const DeviceProcess&, const DeviceProcess&) = default;
 };

@@ -109,6 +109,7 @@ TEST_P(DevicesConformance, names_each_process_of_a_device_once_or_says_that_it_c
     }
     int64_t last = 0;
     for (const DeviceProcess& process : *processes) {
+      EXPECT_TRUE(!process.busy || (*process.busy >= 0 && *process.busy <= 1)) << *process.busy;
       EXPECT_GT(process.pid, last) << "by pid, each once";
       last = process.pid;
     }

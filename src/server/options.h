@@ -80,7 +80,7 @@ struct HistoryOptions {
   /// trouble beside today's. Finer spans go after 6 h (10 s) and 7 d (1 min).
   Duration keep = hours(24 * 30);
   /// What the file may take; beyond it the oldest of the finest spans go first. A span of
-  /// a node with 8 devices took 5.5 KB (docs/BENCH.md).
+  /// a node with 8 devices takes 1.65 KB (docs/BENCH.md).
   Bytes total = gibibytes(2);
   /// Ended spans are written this often. Agents tell once a second, a span is 10 s.
   Duration write_every = seconds(2);

@@ -47,6 +47,10 @@ ServerProbe::ServerProbe()
       history_dropped(
           registry_.counter("keiko_history_spans_dropped_total",
                             "Spans of metrics that found no room to wait for the disk")),
+      history_failures(registry_.counter("keiko_history_write_failures_total",
+                                         "Writes of metrics that failed and are tried again")),
+      history_writable(registry_.gauge(
+          "keiko_history_writable", "0 while no history is kept, or its disk takes nothing")),
       history_bytes(registry_.gauge("keiko_history_bytes", "What the history of metrics takes")),
       journal_writable(
           registry_.gauge("keiko_journal_writable", "0 while the journal's disk is full")),

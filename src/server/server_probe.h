@@ -30,6 +30,8 @@ class ServerProbe {
   Counter& cut_readers;      ///< streams ended since their client did not read
   Counter& history_rows;     ///< spans of metrics written
   Counter& history_dropped;  ///< spans that found the queue full
+  Counter& history_failures; ///< writes of the history that failed; they are tried again
+  Gauge& history_writable;   ///< 1, or 0 while none is kept or its disk takes nothing
   Gauge& history_bytes;      ///< what the history takes
   Gauge& journal_writable;   ///< 1, or 0 while the disk is full
   Gauge& agents;             ///< open agent streams

@@ -87,13 +87,23 @@ class Labels {
  private:
   std::string device_labels(const std::string& uuid) const {
     const Device* found = device(uuid);
-    if (found == nullptr) return label("uuid", uuid);
-    return label("device", std::to_string(found->index)) + "," + label("uuid", uuid) + "," +
-           label("kind", found->kind);
+    // What is no device: a GPU that is split, or one that only the kernel's log names.
+    if (found == nullptr) return label(uuid.find(':') == 4 ? "pci" : "uuid", uuid);
+    std::string out = label("device", std::to_string(found->index)) + "," + label("uuid", uuid) +
+                      "," + label("kind", found->kind);
+    if (!found->mig_profile.empty()) out += "," + label("mig_profile", found->mig_profile);
+    const std::string instance = instance_of(uuid);
+    return instance.empty() ? out : out + "," + label("gpu_instance", instance);
+  }
+
+  std::string instance_of(const std::string& uuid) const {
+    const auto found = terms_.gpu_instances.find(uuid);
+    return found == terms_.gpu_instances.end() ? std::string() : std::to_string(found->second);
   }
 
   static std::string worker_labels(const std::string& key) {
-    return label("job", key.substr(0, key.find('.'))) + "," + label("worker", key);
+    return label("job", key.substr(0, key.find('.'))) + "," +
+           label("rank", key.substr(key.rfind('.') + 1)) + "," + label("worker", key);
   }
 
   std::string dcgm_labels(const Device& device, int64_t gpu) const {
@@ -103,6 +113,8 @@ class Labels {
                       label("device", file_name_of(device)) + "," +
                       label("modelName", device.product);
     if (!device.mig_profile.empty()) out += "," + label("GPU_I_PROFILE", device.mig_profile);
+    const std::string instance = instance_of(device.uuid);
+    if (!instance.empty()) out += "," + label("GPU_I_ID", instance);
     return out + "," + label("Hostname", terms_.node) + "," +
            label("DCGM_FI_DRIVER_VERSION", device.driver_version);
   }
@@ -172,29 +184,40 @@ void print_dcgm(std::string& out, const std::vector<Reading>& readings, const La
   }
 }
 
+/// RETURNS: the XIDs of a device; of the GPU that it is a slice of, if it has none itself.
+XidRecord xids_of(const ExpositionTerms& terms, const Device& device) {
+  for (const std::string& key : {device.uuid, device.parent_uuid}) {
+    const auto found = terms.xids.find(key);
+    if (found != terms.xids.end() && found->second.last != 0) return found->second;
+  }
+  return {};
+}
+
 /// The last XID never clears, as boards expect; ours counts each, so that repeats show.
 void print_xids(std::string& out, const ExpositionTerms& terms, const Labels& labels) {
   std::string gauges;
-  std::string counters;
   for (const Device& device : terms.devices) {
     const std::string dcgm = labels.dcgm_of(device.uuid);
     if (dcgm.empty()) continue;
-    const auto found = terms.xids.find(device.uuid);
-    const XidRecord xids = found == terms.xids.end() ? XidRecord{} : found->second;
+    const XidRecord xids = xids_of(terms, device);
     const std::string last = std::to_string(xids.last);
     print_sample(gauges, "DCGM_FI_DEV_XID_ERRORS",
                  dcgm + "," + label("err_code", last) + "," +
                      label("err_msg", xids.last == 0 ? "No Error" : xids.last_text),
                  last);
+  }
+  std::string counters;
+  for (const auto& [uuid, xids] : terms.xids) {
     for (const auto& [xid, count] : xids.counts) {
       print_sample(counters, "keiko_device_xids_total",
-                   labels.of({SubjectKind::kDevice, device.uuid}) + "," +
+                   labels.of({SubjectKind::kDevice, uuid}) + "," +
                        label("xid", std::to_string(xid)),
                    std::to_string(count));
     }
   }
   if (!counters.empty()) {
-    print_head(out, "keiko_device_xids_total", "counter", "XIDs since the agent started");
+    print_head(out, "keiko_device_xids_total", "counter",
+               "XIDs since the agent started, by the driver's events and the kernel's log");
     out += counters;
   }
   if (gauges.empty()) return;
@@ -210,8 +233,7 @@ void print_devices(std::string& out, const ExpositionTerms& terms, const Labels&
                  labels.of({SubjectKind::kDevice, device.uuid}) + "," +
                      label("vendor", device.vendor) + "," + label("product", device.product) +
                      "," + label("pci", device.pci_address) + "," +
-                     label("driver", device.driver_version) + "," +
-                     label("mig_profile", device.mig_profile),
+                     label("driver", device.driver_version),
                  "1");
   }
 }

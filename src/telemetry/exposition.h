@@ -11,20 +11,16 @@
 
 #include "model/device.h"
 #include "model/reading.h"
+#include "telemetry/xid_ledger.h"
 
 namespace keiko::telemetry {
-
-/// The XIDs of one device since the agent started.
-struct XidRecord {
-  int64_t last = 0;                  ///< 0: none yet
-  std::string last_text;             ///< a sentence
-  std::map<int64_t, int64_t> counts; ///< by XID, so that a repeat shows
-};
 
 struct ExpositionTerms {
   std::string node;              ///< the node's name
   std::vector<Device> devices;   ///< what is known of those that readings speak of
-  std::map<std::string, XidRecord> xids;  ///< by UUID
+  /// By UUID of a device or of the GPU that slices are part of; by PCI address where that is all.
+  std::map<std::string, XidRecord> xids;
+  std::map<std::string, int64_t> gpu_instances = {};  ///< of MIG slices, by UUID
 };
 
 /// RETURNS: every reading that the catalogue knows. REQUIRES: each subject once.

@@ -111,6 +111,52 @@ TEST(Exposition, counts_slices_of_one_gpu_as_one_gpu_and_names_their_profile) {
   EXPECT_THAT(text, HasSubstr("GPU_I_PROFILE=\"3g.20gb\""));
 }
 
+/// The slice of a GPU, and the terms that it stands in.
+ExpositionTerms split_terms() {
+  ExpositionTerms with = terms();
+  with.devices.resize(1);
+  with.devices[0].kind = "a100-3g.20gb";
+  with.devices[0].parent_uuid = "GPU-parent";
+  with.devices[0].mig_profile = "3g.20gb";
+  with.gpu_instances["GPU-0"] = 2;
+  return with;
+}
+
+TEST(Exposition, tells_slices_apart_by_profile_and_instance_under_both_names) {
+  const std::string text = exposition({reading(0, {{"memory_used_bytes", 1048576}})},
+                                      split_terms());
+  EXPECT_THAT(text, HasSubstr("keiko_device_memory_used_bytes{node=\"n1\",device=\"0\","
+                              "uuid=\"GPU-0\",kind=\"a100-3g.20gb\",mig_profile=\"3g.20gb\","
+                              "gpu_instance=\"2\"} 1048576\n"));
+  EXPECT_THAT(text, HasSubstr("GPU_I_PROFILE=\"3g.20gb\",GPU_I_ID=\"2\",Hostname=\"n1\","
+                              "DCGM_FI_DRIVER_VERSION=\"550.54.15\"} 1\n"));
+  EXPECT_THAT(exposition({}, terms()), Not(HasSubstr("GPU_I_")));
+}
+
+TEST(Exposition, shows_an_xid_of_a_split_gpu_on_its_slices_and_counts_it_once) {
+  ExpositionTerms with = split_terms();
+  with.xids["GPU-parent"] = {79, "gone", {{79, 1}}};
+  with.xids["0000:c1:00.0"] = {62, "of a GPU that never answered", {{62, 3}}};
+  const std::string text = exposition({}, with);
+  EXPECT_THAT(text, HasSubstr("err_code=\"79\",err_msg=\"gone\"} 79\n"));
+  EXPECT_THAT(text, HasSubstr("keiko_device_xids_total{node=\"n1\",uuid=\"GPU-parent\","
+                              "xid=\"79\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("keiko_device_xids_total{node=\"n1\",pci=\"0000:c1:00.0\","
+                              "xid=\"62\"} 3\n"));
+  EXPECT_THAT(text, Not(HasSubstr("uuid=\"GPU-0\",kind=\"a100-3g.20gb\",mig_profile=\"3g.20gb\","
+                                  "gpu_instance=\"2\",xid=")));
+}
+
+TEST(Exposition, names_the_job_and_the_rank_of_a_worker) {
+  const Reading worker{{SubjectKind::kWorker, "j7.2.13"},
+                       {{"device_memory_bytes", 3221225472}, {"devices_busy", 1.25}}};
+  const std::string text = exposition({worker}, terms());
+  EXPECT_THAT(text, HasSubstr("keiko_worker_device_memory_bytes{node=\"n1\",job=\"j7\","
+                              "rank=\"13\",worker=\"j7.2.13\"} 3221225472\n"));
+  EXPECT_THAT(text, HasSubstr("keiko_worker_devices_busy{node=\"n1\",job=\"j7\",rank=\"13\","
+                              "worker=\"j7.2.13\"} 1.25\n"));
+}
+
 TEST(Exposition, writes_numbers_so_that_nothing_is_lost) {
   EXPECT_EQ(number_text(9007199254740991.0), "9007199254740991");
   EXPECT_EQ(number_text(0.1), "0.1");
@@ -134,6 +180,10 @@ std::string all_there_is() {
   }
   ExpositionTerms with = terms();
   with.xids["GPU-0"] = {31, "a \\ page\nfault", {{31, 1}}};
+  with.xids["0000:c1:00.0"] = {62, "halt", {{62, 1}}};
+  with.devices[1].parent_uuid = "GPU-parent";
+  with.devices[1].mig_profile = "1g.10gb";
+  with.gpu_instances["GPU-1"] = 7;
   return exposition(readings, with);
 }
 

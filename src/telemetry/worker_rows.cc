@@ -1,4 +1,4 @@
-// What a worker's cgroups, or its processes, tell of it.
+// What a worker's cgroups, its processes and their devices tell of it.
 #include "telemetry/rows.h"
 
 namespace keiko::telemetry {
@@ -39,6 +39,12 @@ constexpr MetricRow kRows[] = {
      .labels = R"(direction="read")"},
     {.subject = kWorker, .reading = "written_bytes", .name = "keiko_worker_io_bytes_total",
      .kind = kCounter, .unit = "bytes", .help = "", .labels = R"(direction="written")"},
+    {.subject = kWorker, .reading = "device_memory_bytes",
+     .name = "keiko_worker_device_memory_bytes", .kind = kGauge, .unit = "bytes",
+     .help = "Memory that a worker holds on its devices"},
+    {.subject = kWorker, .reading = "devices_busy", .name = "keiko_worker_devices_busy",
+     .kind = kGauge, .unit = "",
+     .help = "Devices that a worker kept busy: its shares of their time, added up"},
     {.subject = kWorker, .reading = "processes", .name = "keiko_worker_processes", .kind = kGauge,
      .unit = "", .help = "Processes of a worker, its shim included"},
 };

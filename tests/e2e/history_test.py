@@ -68,6 +68,32 @@ class History(PartsTest):
             self.assertNotEqual(refused.returncode, 0)
             self.assertIn("there are", refused.stderr)
 
+    def metric(self, name):
+        """RETURNS: what the server's /metrics says of it; nothing if it is not there."""
+        text = self.pool.ask("/metrics")[1]
+        found = re.search(rf"(?m)^{name}(?:{{}})? (\S+)$", text)
+        return float(found.group(1)) if found else None
+
+    def test_a_file_that_cannot_be_used_costs_the_history_and_nothing_else(self):
+        server = self.pool.serve()
+        self.pool.join("first", devices=1)
+        self.assertEqual(self.metric("keiko_history_writable"), 1)
+        self.assertEqual(self.metric("keiko_history_write_failures_total"), 0)
+        server.stop()
+        file = next(Path(self.pool.folder).rglob("history.db"))
+        for path in file.parent.glob("history.db*"):
+            path.unlink()
+        file.mkdir()
+        server = self.pool.serve(name="server2")
+        self.assertRegex(server.text(), r"history_not_kept .*history\.db")
+        self.assertEqual(self.metric("keiko_history_writable"), 0)
+        wait_until(lambda: self.pool.node("first").get("connected"), 30, "its agent is back")
+        job = self.pool.submit("--", "true")
+        self.assertEqual(self.pool.wait_job(job)["status"], "COMPLETED")
+        refused = self.pool.run("history", "first")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("keeps no history of metrics; its log says why", refused.stderr)
+
     def test_a_damaged_file_costs_the_past_and_nothing_else(self):
         server = self.pool.serve()
         self.pool.join("first", devices=1)

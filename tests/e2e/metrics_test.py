@@ -62,9 +62,11 @@ def samples(text):
 class Metrics(PartsTest):
     def launch_agent(self, name, *words, environment=None):
         state = Path(self.pool.folder, name)
+        if "--kernel-log" not in words:
+            words = ("--kernel-log", "none", *words)
         agent = self.pool.launch(name, [
             "agent", "--join", f"127.0.0.1:{self.pool.grpc}", "--name", name, "--state", state,
-            "--address", "127.0.0.1", "--kernel-log", "none", *words], environment)
+            "--address", "127.0.0.1", *words], environment)
         self.pool.agents[name] = agent
         return agent, state / "metrics"
 
@@ -76,9 +78,9 @@ class Metrics(PartsTest):
         self.assertTrue(agent.runs(), agent.text())
         return file.read_text().strip()
 
-    def gpus(self, shape):
+    def gpus(self, shape, *words):
         self.machine = Machine(self.pool.folder, shape)
-        return self.join_measured("gpus", "--devices", "nvml",
+        return self.join_measured("gpus", "--devices", "nvml", *words,
                                   environment=self.machine.environment())
 
     def await_sample(self, address, name, condition):
@@ -160,6 +162,66 @@ class Metrics(PartsTest):
         last = samples(get(f"http://{address}/metrics"))["DCGM_FI_DEV_XID_ERRORS"]
         self.assertEqual([n for labels, n in last.items() if f'UUID="{uuid}"' in labels], [31])
         self.assertEqual(sum('err_code="0",err_msg="No Error"' in labels for labels in last), 7)
+
+    def test_xids_of_the_kernel_s_log_count_and_those_of_both_count_once(self):
+        self.pool.serve()
+        log = Path(self.pool.folder, "kmsg")
+        before = "NVRM: Xid (PCI:0000:1b:00): 62, pid=7, name=old"
+        log.write_text(f"3,1,1000,-;{before}\n")
+        address = self.gpus("h100x8_nvswitch", "--kernel-log", log)
+        self.await_sample(address, "keiko_agent_samples_total", lambda found: any(
+            'source="kernel"' in labels and n > 0 for labels, n in found.items()))
+        self.await_sample(address, "keiko_device_power_watts", lambda found: len(found) == 8)
+        gpu = json.loads(Path(MACHINES, "h100x8_nvswitch.json").read_text())["gpus"][2]
+        with log.open("a") as lines:
+            for i, xid in enumerate((79, 31)):
+                lines.write(f"3,{i + 2},{2000 + i},-;NVRM: Xid (PCI:{gpu['pci'][:-2]}): {xid}, "
+                            "pid=7, name=python\n")
+        self.machine.raise_xid(gpu["uuid"], 31)
+        self.await_sample(address, "keiko_device_xids_total", lambda found: len(found) >= 2)
+        reads = self.samples_of(address, "kernel")
+        self.await_sample(address, "keiko_agent_samples_total",
+                          lambda _: self.samples_of(address, "kernel") >= reads + 3)
+        page = samples(get(f"http://{address}/metrics"))
+        told = {re.search('xid="(\\d+)"', labels).group(1): n
+                for labels, n in page["keiko_device_xids_total"].items()
+                if f'uuid="{gpu["uuid"]}"' in labels}
+        self.assertEqual(told, {"79": 1, "31": 1})
+        self.assertEqual(len(page["keiko_device_xids_total"]), 2, "what was before does not count")
+
+    def samples_of(self, address, source):
+        found = samples(get(f"http://{address}/metrics"))["keiko_agent_samples_total"]
+        return sum(n for labels, n in found.items() if f'source="{source}"' in labels)
+
+    def test_slices_are_told_apart_under_both_names(self):
+        self.pool.serve()
+        address = self.gpus("a100_mig")
+        for name, expected in (
+                ("keiko_device_memory_used_bytes", 'mig_profile="2g.10gb",gpu_instance="3"'),
+                ("DCGM_FI_DEV_FB_USED", 'GPU_I_PROFILE="2g.10gb",GPU_I_ID="3"')):
+            found = self.await_sample(address, name, lambda found: len(found) == 4)
+            self.assertEqual(sum(expected in labels for labels in found), 1, found)
+
+    def test_a_worker_s_share_of_its_gpu_is_measured(self):
+        self.pool.serve()
+        address = self.gpus("h100x8_nvswitch")
+        job = self.pool.submit("--devices", "1", "--", "sh", "-c",
+                               "echo $$ $CUDA_VISIBLE_DEVICES; exec sleep 600")
+        said = wait_until(lambda: self.pool.run("logs", job).stdout.split(), 20, "it runs")
+        uuids = [gpu["uuid"] for gpu in
+                 json.loads(Path(MACHINES, "h100x8_nvswitch.json").read_text())["gpus"]]
+        self.machine.set(f"/gpus/{uuids.index(said[1])}/processes", [
+            {"pid": int(said[0]), "memory_mib": 2048, "sm": 50},
+            {"pid": 1, "memory_mib": 512, "sm": 10}])
+        memory = self.await_sample(address, "keiko_worker_device_memory_bytes",
+                                   lambda found: True)
+        self.assertEqual(memory, {f'node="gpus",job="{job}",rank="0",worker="{job}.1.0"':
+                                  2048 << 20})
+        busy = self.await_sample(address, "keiko_worker_devices_busy", lambda found: True)
+        self.assertEqual(list(busy.values()), [0.5])
+        self.pool.run("cancel", job)
+        wait_until(lambda: "keiko_worker_device" not in get(f"http://{address}/metrics"), 20,
+                   "an ended worker is not shown")
 
     def test_what_is_no_number_is_absent(self):
         self.pool.serve()

@@ -1,5 +1,6 @@
 // The fake library: what newer drivers tell of a GPU or a slice: reserve, MIG, processes, places.
 #include <algorithm>
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -141,6 +142,30 @@ KEIKO_EXPORT NvmlReturn nvmlDeviceGetGraphicsRunningProcesses_v3(NvmlDevice devi
                                                                  NvmlProcess* processes) {
   return give_processes("nvmlDeviceGetGraphicsRunningProcesses_v3", device, "graphics",
                         {count, processes});
+}
+
+KEIKO_EXPORT NvmlReturn nvmlDeviceGetProcessUtilization(NvmlDevice device, NvmlProcessUse* uses,
+                                                        uint32_t* count, uint64_t since_us) {
+  const auto body = [&](const Json& gpu) {
+    if (gpu.contains("mig") && gpu["mig"].value("enabled", false)) return kNvmlNotSupported;
+    const uint64_t now_us = static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::microseconds>(
+            std::chrono::steady_clock::now().time_since_epoch()).count());
+    std::vector<NvmlProcessUse> found;
+    for (const Json& process : gpu.value("processes", Json::array())) {
+      const auto percent = number_at(process, "/sm");
+      if (!percent || *percent == 0 || since_us >= now_us) continue;
+      const uint32_t told = is_garbage(gpu) ? garbage32() : static_cast<uint32_t>(*percent);
+      found.push_back({process.value("pid", 0U), now_us, told, 0, 0, 0});
+    }
+    if (found.empty()) return kNvmlNotFound;
+    const uint32_t room = uses == nullptr ? 0 : *count;
+    *count = static_cast<uint32_t>(found.size());
+    if (found.size() > room) return kNvmlInsufficientSize;
+    std::copy(found.begin(), found.end(), uses);
+    return kNvmlSuccess;
+  };
+  return answer_for("nvmlDeviceGetProcessUtilization", device, body);
 }
 
 KEIKO_EXPORT NvmlReturn nvmlDeviceGetMPSComputeRunningProcesses_v3(NvmlDevice device,

@@ -1,5 +1,6 @@
 #include "agent/metrics/device_readings.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace keiko::agent {
@@ -8,6 +9,7 @@ namespace {
 /// A MIG layout may change while no device is lost; looking costs more than reading.
 constexpr Duration kFindEvery = minutes(1);
 constexpr Duration kRest = seconds(10);
+constexpr Duration kHoldersFresh = seconds(5);
 
 }  // namespace
 
@@ -42,10 +44,13 @@ Result<std::vector<Reading>> DeviceReadings::read_open() {
   TRY(open());
   std::vector<Reading> readings;
   for (DeviceStats& stats : TRY(driver_->stats())) {
+    take_instance(stats.uuid, stats.values);
     if (stats.values.empty()) continue;
     readings.push_back({{SubjectKind::kDevice, stats.uuid}, std::move(stats.values)});
   }
-  if (take_faults()) rest();
+  const bool lost = take_faults();
+  if (!lost) read_holders();
+  if (lost) rest();
   return readings;
 }
 
@@ -58,10 +63,8 @@ bool DeviceReadings::take_faults() {
   for (const DeviceFault& fault : *faults) {
     lost = lost || fault.kind == FaultKind::kLost;
     if (fault.kind != FaultKind::kXid) continue;
-    telemetry::XidRecord& xids = xids_[fault.uuid];
-    xids.last = fault.code;
-    xids.last_text = fault.text;
-    ++xids.counts[fault.code];
+    count_locked({telemetry::XidTeller::kLibrary, fault.uuid, fault.uuid, fault.code, fault.text,
+                  {}});
   }
   return lost;
 }
@@ -71,14 +74,72 @@ void DeviceReadings::rest() {
   rest_until_ = clock_->now() + kRest;
 }
 
-std::vector<Device> DeviceReadings::devices() const {
+telemetry::ExpositionTerms DeviceReadings::terms(const std::string& node) const {
   const std::lock_guard lock(mutex_);
-  return devices_;
+  return {node, devices_, xids_.records(), gpu_instances_};
 }
 
-std::map<std::string, telemetry::XidRecord> DeviceReadings::xids() const {
+/// Both tellers' sightings in the order of the ledger's clock.
+void DeviceReadings::count_locked(telemetry::XidSighting seen) {
+  counted_at_ = std::max(counted_at_, clock_->now());
+  seen.at = counted_at_;
+  for (const Device& device : devices_) {
+    const bool slice = device.uuid == seen.uuid && !device.parent_uuid.empty();
+    if (slice) seen.gpu = device.parent_uuid;
+  }
+  xids_.put(seen);
+}
+
+void DeviceReadings::hear(const Observation& told) {
+  const std::string& address = told.subject.name;
+  telemetry::XidSighting seen{telemetry::XidTeller::kKernelLog, address, address, told.code,
+                              told.text, {}};
   const std::lock_guard lock(mutex_);
-  return xids_;
+  for (const Device& device : devices_) {
+    if (device.pci_address != address) continue;
+    const auto instance = gpu_instances_.find(device.uuid);
+    const bool meant = instance != gpu_instances_.end() && instance->second == told.gpu_instance;
+    seen.gpu = device.parent_uuid.empty() ? device.uuid : device.parent_uuid;
+    seen.uuid = meant ? device.uuid : seen.gpu;
+    if (meant) break;
+  }
+  count_locked(std::move(seen));
+}
+
+std::vector<DeviceProcess> DeviceReadings::holders() {
+  const std::lock_guard lock(mutex_);
+  asked_at_ = clock_->now();
+  const bool fresh = held_at_ != Time{} && asked_at_ - held_at_ <= kHoldersFresh;
+  return fresh ? holders_ : std::vector<DeviceProcess>{};
+}
+
+/// Other vendors' drivers look through all processes of the machine for this, which is no work for
+/// every second.
+void DeviceReadings::read_holders() {
+  std::vector<std::string> uuids;
+  {
+    const std::lock_guard lock(mutex_);
+    if (asked_at_ == Time{} || clock_->now() - asked_at_ > kHoldersFresh) return;
+    for (const Device& device : devices_) {
+      if (device.vendor == "nvidia") uuids.push_back(device.uuid);
+    }
+  }
+  std::vector<DeviceProcess> found;
+  for (const std::string& uuid : uuids) {
+    const Result<std::vector<DeviceProcess>> processes = driver_->processes(uuid);
+    if (processes.ok()) found.insert(found.end(), processes->begin(), processes->end());
+  }
+  const std::lock_guard lock(mutex_);
+  holders_ = std::move(found);
+  held_at_ = clock_->now();
+}
+
+/// The number of a slice's instance is a name of it, not a quantity.
+void DeviceReadings::take_instance(const std::string& uuid, Values& values) {
+  const auto instance = values.extract("gpu_instance");
+  if (instance.empty()) return;
+  const std::lock_guard lock(mutex_);
+  gpu_instances_[uuid] = static_cast<int64_t>(instance.mapped());
 }
 
 }  // namespace keiko::agent

@@ -1,4 +1,5 @@
-// DeviceReadings: what accelerators tell, and their XIDs, through a driver of its own.
+// DeviceReadings: what accelerators tell, their XIDs, and who holds them, through a driver of its
+// own.
 //
 // The loop's driver would make the loop wait for a slow vendor library, so this one is another,
 // used by one sampler thread. A vendor's library is shared all the same: one that lost a device
@@ -14,6 +15,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "model/health.h"
 #include "ports/clock.h"
 #include "ports/devices.h"
 #include "telemetry/exposition.h"
@@ -31,14 +33,24 @@ class DeviceReadings : public telemetry::ReadingSource {
 
   Result<std::vector<Reading>> read() override;
 
-  /// RETURNS: the devices as last found, and their XIDs. Safe from any thread.
-  std::vector<Device> devices() const;
-  std::map<std::string, telemetry::XidRecord> xids() const;
+  /// RETURNS: the devices as last found, with the labels that go with them: XIDs, GPU instances.
+  /// Safe from any thread.
+  telemetry::ExpositionTerms terms(const std::string& node) const;
+
+  /// The kernel's log told of an XID. Safe from any thread.
+  void hear(const Observation& told);
+
+  /// RETURNS: who holds NVIDIA's devices, as read within the last seconds; the first call asks for
+  /// it to be read from then on, a pause of some seconds ends that. Safe from any thread.
+  std::vector<DeviceProcess> holders();
 
  private:
   Done open();
   Result<std::vector<Reading>> read_open();
   bool take_faults();
+  void read_holders();
+  void take_instance(const std::string& uuid, Values& values);
+  void count_locked(telemetry::XidSighting seen);
   void rest();
 
   Make make_;
@@ -49,7 +61,12 @@ class DeviceReadings : public telemetry::ReadingSource {
 
   mutable std::mutex mutex_;  // guards what follows
   std::vector<Device> devices_;
-  std::map<std::string, telemetry::XidRecord> xids_;
+  std::map<std::string, int64_t> gpu_instances_;  ///< by UUID
+  telemetry::XidLedger xids_;
+  Time counted_at_;  ///< of the last XID
+  Time asked_at_;    ///< when somebody wanted to know who holds devices
+  Time held_at_;     ///< when that was read
+  std::vector<DeviceProcess> holders_;
 };
 
 }  // namespace keiko::agent

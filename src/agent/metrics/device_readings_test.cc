@@ -34,7 +34,7 @@ TEST_F(DeviceReadingsTest, tell_what_each_device_tells) {
   const auto readings = MUST(readings_.read());
   ASSERT_EQ(readings.size(), 2u);
   EXPECT_EQ(readings[1], (Reading{{SubjectKind::kDevice, "fake-1"}, {{"power_watts", 300}}}));
-  EXPECT_EQ(readings_.devices().size(), 2u);
+  EXPECT_EQ(readings_.terms("n1").devices.size(), 2u);
 }
 
 TEST_F(DeviceReadingsTest, count_each_xid_and_keep_the_last) {
@@ -44,10 +44,25 @@ TEST_F(DeviceReadingsTest, count_each_xid_and_keep_the_last) {
   machine_.add_fault({"fake-1", FaultKind::kXid, 31, {}, "page fault"});
   machine_.add_fault({"fake-0", FaultKind::kEcc, 0, {}, "not an XID"});
   static_cast<void>(MUST(readings_.read()));
-  const auto xids = readings_.xids();
+  const auto xids = readings_.terms("n1").xids;
   ASSERT_EQ(xids.size(), 1u);
   EXPECT_EQ(xids.at("fake-1").last, 31);
   EXPECT_EQ(xids.at("fake-1").counts, (std::map<int64_t, int64_t>{{13, 1}, {31, 2}}));
+}
+
+TEST_F(DeviceReadingsTest, tell_who_holds_devices_while_somebody_asks) {
+  Inventory inventory = fake_inventory(2);
+  inventory.devices[1].vendor = "nvidia";
+  machine_.set_inventory(inventory);
+  machine_.set_processes("fake-0", {{7, mebibytes(1)}});
+  machine_.set_processes("fake-1", {{8, mebibytes(2), 0.5}});
+  static_cast<void>(MUST(readings_.read()));
+  EXPECT_TRUE(readings_.holders().empty()) << "nobody had asked";
+  static_cast<void>(MUST(readings_.read()));
+  const std::vector<DeviceProcess> of_nvidia{{8, mebibytes(2), 0.5}};
+  EXPECT_EQ(readings_.holders(), of_nvidia);
+  clock_->advance(seconds(6));
+  EXPECT_TRUE(readings_.holders().empty()) << "that was long ago";
 }
 
 TEST_F(DeviceReadingsTest, let_go_of_the_library_while_a_device_is_lost) {
@@ -62,7 +77,8 @@ TEST_F(DeviceReadingsTest, let_go_of_the_library_while_a_device_is_lost) {
   EXPECT_EQ(open_, 0);
   clock_->advance(seconds(1));
   EXPECT_EQ(MUST(readings_.read()).size(), 1u);
-  EXPECT_EQ(readings_.devices().size(), 2u) << "the lost one is still known, with its XIDs";
+  EXPECT_EQ(readings_.terms("n1").devices.size(), 2u)
+      << "the lost one is still known, with its XIDs";
 }
 
 TEST_F(DeviceReadingsTest, try_again_after_a_rest_when_the_driver_fails) {
@@ -79,10 +95,10 @@ TEST_F(DeviceReadingsTest, look_for_devices_again_every_minute) {
   machine_.set_inventory(fake_inventory(3));
   clock_->advance(seconds(59));
   static_cast<void>(MUST(readings_.read()));
-  EXPECT_EQ(readings_.devices().size(), 2u);
+  EXPECT_EQ(readings_.terms("n1").devices.size(), 2u);
   clock_->advance(seconds(1));
   static_cast<void>(MUST(readings_.read()));
-  EXPECT_EQ(readings_.devices().size(), 3u);
+  EXPECT_EQ(readings_.terms("n1").devices.size(), 3u);
 }
 
 }  // namespace

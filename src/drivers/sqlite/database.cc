@@ -70,6 +70,10 @@ int last_errno(sqlite3* connection) {
   return of_log != 0 ? of_log : of_file;
 }
 
+int64_t oldest_readable(const DatabaseOptions& options) {
+  return options.upgrades.empty() ? options.schema_version : options.upgrades.front().from;
+}
+
 bool is_flush_failure(int code) {
   return code == SQLITE_IOERR_FSYNC || code == SQLITE_IOERR_DIR_FSYNC;
 }
@@ -171,6 +175,7 @@ Done Database::configure() {
     TRY(run("PRAGMA max_page_count=" + std::to_string(options_.max_size.count / kPageSize)));
   }
   if (TRY(pragma_number("application_id")) == 0) TRY(create_tables());
+  TRY(upgrade());
   return check_tables();
 }
 
@@ -191,15 +196,40 @@ Done Database::check_identity() {
                                std::to_string(options_.schema_version) +
                                "; run the newer program, or use another state directory");
   }
-  if (application == options_.application_id && version == options_.schema_version) return done();
+  if (application == options_.application_id && version >= oldest_readable(options_)) return done();
+  if (application == options_.application_id && version > 0) {
+    return failed_precondition(path_ + " was written by an older Keiko: its format is " +
+                               std::to_string(version) + ", this program knows it from " +
+                               std::to_string(oldest_readable(options_)) +
+                               " on; run the older program, or use another state directory");
+  }
   Statement any = TRY(prepare("SELECT 1 FROM sqlite_schema LIMIT 1"));
   if (application == 0 && version == 0 && !TRY(any.step())) return done();
   return failed_precondition(path_ + " is not " + options_.content +
                              "; use another state directory");
 }
 
-Done Database::create_tables() {
+Done Database::transaction(const std::function<Done()>& work) {
   TRY(run("BEGIN IMMEDIATE"));
+  Done worked = work();
+  if (worked.ok()) worked = run("COMMIT");
+  if (!worked.ok()) roll_back();
+  return worked;
+}
+
+Done Database::upgrade() {
+  for (const Upgrade& one : options_.upgrades) {
+    const auto lift = [&]() -> Done {
+      if (static_cast<int64_t>(TRY(pragma_number("user_version"))) != one.from) return done();
+      for (const std::string_view sql : one.steps) TRY(run(std::string(sql)));
+      return run("PRAGMA user_version=" + std::to_string(one.from + 1));
+    };
+    TRY(transaction(lift));
+  }
+  return done();
+}
+
+Done Database::create_tables() {
   const auto fill = [this]() -> Done {
     // Another process may have been faster.
     if (TRY(pragma_number("application_id")) != 0) return done();
@@ -208,12 +238,7 @@ Done Database::create_tables() {
     TRY(run("PRAGMA application_id=" + std::to_string(options_.application_id)));
     return run("PRAGMA user_version=" + std::to_string(options_.schema_version));
   };
-  Done filled = fill();
-  if (filled.ok()) filled = run("COMMIT");
-  if (!filled.ok()) {
-    roll_back();
-    return filled;
-  }
+  TRY(transaction(fill));
   // The tables move into the database at once: whatever happens to the log, they are known.
   return run("PRAGMA wal_checkpoint(PASSIVE)");
 }

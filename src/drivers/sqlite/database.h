@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,6 +22,13 @@ struct Table {
   std::string_view sql;   ///< "CREATE TABLE ...", kept by the file letter by letter
 };
 
+/// How a file of an older format becomes one of the next.
+struct Upgrade {
+  int64_t from = 0;  ///< schema_version of such files; they become from + 1
+  /// SQL, in one transaction; leaves the tables of the next format in their order.
+  std::span<const std::string_view> steps;
+};
+
 /// What a file is, and how it is written.
 struct DatabaseOptions {
   std::string directory;       ///< made with mode 0700 if it is not there (its parents must be)
@@ -29,7 +37,8 @@ struct DatabaseOptions {
   std::string remedy;          ///< what to do about damage: "restore ... from a backup"
   uint64_t application_id = 0; ///< shown by file(1)
   int64_t schema_version = 1;  ///< in the file's header; raised when tables change their meaning
-  std::span<const Table> tables;  ///< all there are, in the order of their making
+  std::span<const Table> tables;  ///< all there are, in the order of their making; indexes, too
+  std::span<const Upgrade> upgrades;  ///< oldest first; a file that none leads from is refused
   std::string first_rows;      ///< SQL that runs when the tables are made; may be empty
   /// Each commit is flushed. Without it the newest ones may be gone after a crash of the machine.
   bool flush_commits = true;
@@ -70,13 +79,16 @@ class Statement {
 class Database {
  public:
   /// Opens <directory>/<file>, makes it and its tables if they are not there.
-  /// RETURNS: kFailedPrecondition for a file of a newer Keiko or of another program,
+  /// RETURNS: kFailedPrecondition for a file of a newer or far older Keiko or of another program,
   /// kPermissionDenied or kNotFound for a directory that cannot be written, kDataLoss for damage.
   static Result<std::unique_ptr<Database>> open(const DatabaseOptions& options);
 
   Result<Statement> prepare(std::string_view sql);
   Result<uint64_t> pragma_number(std::string_view name);
   Done run(const std::string& sql);
+
+  /// Runs `work` and commits, or rolls back what it failed at.
+  Done transaction(const std::function<Done()>& work);
 
   /// Ends a transaction that did not commit. After it, nothing of the transaction is left.
   void roll_back();
@@ -98,6 +110,7 @@ class Database {
   Done configure();
   Done check_identity();
   Done create_tables();
+  Done upgrade();
   Done check_tables();
 
   DatabaseOptions options_;

@@ -27,8 +27,10 @@ HistoryKeeper::HistoryKeeper(History& history, const HistoryOptions& options, Cl
       options_(options),
       clock_(clock),
       probe_(probe),
-      steps_(history_steps(options.keep)),
-      thread_([this] { run(); }) {}
+      steps_(history_steps(options.keep)) {
+  probe_.history_writable.set(1);
+  thread_ = std::thread([this] { run(); });
+}
 
 HistoryKeeper::~HistoryKeeper() { stop(); }
 
@@ -143,6 +145,8 @@ void HistoryKeeper::write_queue() {
 }
 
 void HistoryKeeper::note_written(const Done& written) {
+  if (!written.ok()) probe_.history_failures.add();
+  probe_.history_writable.set(written.ok() ? 1 : 0);
   if (written.ok() != paused_) return;
   paused_ = !written.ok();
   if (paused_) {

@@ -130,8 +130,11 @@ TEST_F(HistoryKeeperTest, a_full_disk_makes_spans_wait_and_the_newest_beyond_the
   EXPECT_TRUE(disk_->rows.empty());
   EXPECT_NE(probe_.text().find("keiko_history_spans_dropped_total 3"), std::string::npos)
       << probe_.text();
+  EXPECT_EQ(probe_.history_writable.value(), 0);
+  EXPECT_GE(probe_.history_failures.value(), 3u);
   disk_->full = false;
   written();
+  EXPECT_EQ(probe_.history_writable.value(), 1);
   const HistoryAnswer answer = last(minutes(2));
   ASSERT_EQ(answer.spans.size(), 3u);
   EXPECT_EQ(watts_at(answer, 0).mean, 100);
@@ -154,6 +157,8 @@ TEST_F(HistoryKeeperTest, what_is_too_old_goes_fine_spans_first) {
 
 TEST_F(HistoryKeeperTest, beyond_its_size_the_oldest_of_the_finest_go) {
   start();
+  written();
+  written();  // the sweep of the start is over
   for (int i = 0; i < 120; ++i) {  // 20 minutes: 240 fine buckets, and coarser ones
     put("a", 100);
     clock_.advance(seconds(10));

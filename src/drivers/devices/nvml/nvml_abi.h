@@ -79,6 +79,16 @@ struct NvmlProcess {  // nvmlProcessInfo_v2_t, which the _v2 and _v3 functions f
 };
 static_assert(sizeof(NvmlProcess) == 24 && offsetof(NvmlProcess, gpu_instance) == 16);
 
+struct NvmlProcessUse {  // nvmlProcessUtilizationSample_t, percent
+  uint32_t pid;
+  uint64_t timestamp_us;
+  uint32_t sm;
+  uint32_t memory;
+  uint32_t encoder;
+  uint32_t decoder;
+};
+static_assert(sizeof(NvmlProcessUse) == 32 && offsetof(NvmlProcessUse, sm) == 16);
+
 struct NvmlAttributes {  // nvmlDeviceAttributes_t
   uint32_t multiprocessors;
   uint32_t copy_engines;

@@ -7,49 +7,6 @@
 namespace keiko {
 namespace {
 
-using ProcessList = NvmlReturn (*NvmlSymbols::*)(NvmlDevice, uint32_t*, NvmlProcess*);
-
-/// A process table may grow between asking its size and reading it.
-constexpr int kTries = 4;
-constexpr uint32_t kMostProcesses = 1 << 16;
-constexpr uint64_t kMostMemory = uint64_t{1} << 46;
-
-/// RETURNS: the processes that one list has; nothing if the list cannot be told.
-std::optional<std::vector<NvmlProcess>> read_list(const NvmlLibrary& library, ProcessList list,
-                                                  NvmlDevice handle) {
-  std::vector<NvmlProcess> processes(64);
-  for (int i = 0; i < kTries; ++i) {
-    auto count = static_cast<uint32_t>(processes.size());
-    const NvmlReturn answer = library.call(list, handle, &count, processes.data());
-    if (answer == kNvmlSuccess && count <= processes.size()) {
-      processes.resize(count);
-      return processes;
-    }
-    if (answer != kNvmlInsufficientSize || count > kMostProcesses) return std::nullopt;
-    processes.resize(std::max<size_t>(count, processes.size()) * 2);
-  }
-  return std::nullopt;
-}
-
-/// Adds one list. RETURNS: whether it could be read.
-bool add_processes(const NvmlLibrary& library, ProcessList list, const NvmlUnit& unit,
-                   std::map<int64_t, DeviceProcess>& found) {
-  const auto processes = read_list(library, list, unit.handle);
-  if (!processes) return false;
-  for (const NvmlProcess& process : *processes) {
-    const bool elsewhere = unit.is_slice() && process.gpu_instance != kNoInstance &&
-                           process.gpu_instance != unit.gpu_instance;
-    if (elsewhere || process.pid == 0 || process.pid > INT32_MAX) continue;
-    DeviceProcess& entry = found[process.pid];
-    entry.pid = process.pid;
-    if (process.used_memory < kMostMemory) {
-      entry.memory = std::max(entry.memory.value_or(Bytes{}),
-                              Bytes{static_cast<int64_t>(process.used_memory)});
-    }
-  }
-  return true;
-}
-
 /// Whether an error is the library's state rather than the machine's: then it is opened anew.
 bool is_broken(const Error& error) {
   return error.code == Code::kUnavailable || error.code == Code::kFailedPrecondition;
@@ -66,6 +23,7 @@ Done NvmlDevices::open() {
   session->library = TRY(NvmlLibrary::open(options_.library, options_.ignored_functions));
   session->events.emplace(*session->library);
   session->stats.emplace(*session->library, options_.activity_interval);
+  session->processes.emplace(*session->library);
   session_ = std::move(session);
   return done();
 }
@@ -147,25 +105,9 @@ Result<std::vector<DeviceStats>> NvmlDevices::stats() {
 }
 
 Result<std::vector<DeviceProcess>> NvmlDevices::processes(const std::string& uuid) {
-  using S = NvmlSymbols;
   TRY(look_once());
   const NvmlUnit& unit = *TRY(find(uuid));
-  const NvmlLibrary& library = *session_->library;
-  std::map<int64_t, DeviceProcess> found;
-  const bool told = add_processes(library, &S::nvmlDeviceGetComputeRunningProcesses_v3, unit,
-                                  found) ||
-                    add_processes(library, &S::nvmlDeviceGetComputeRunningProcesses_v2, unit,
-                                  found);
-  if (!told) {
-    return Error{Code::kUnimplemented,
-                 "device " + uuid + ": its driver does not tell who uses it; update the driver",
-                 {}};
-  }
-  add_processes(library, &S::nvmlDeviceGetGraphicsRunningProcesses_v3, unit, found);
-  add_processes(library, &S::nvmlDeviceGetMPSComputeRunningProcesses_v3, unit, found);
-  std::vector<DeviceProcess> processes;
-  for (const auto& [pid, process] : found) processes.push_back(process);
-  return processes;
+  return session_->processes->read(unit);
 }
 
 /// Asks each GPU for something that only a living one answers.

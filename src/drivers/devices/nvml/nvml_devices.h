@@ -11,6 +11,7 @@
 #include <string>
 
 #include "drivers/devices/nvml/nvml_faults.h"
+#include "drivers/devices/nvml/nvml_processes.h"
 #include "drivers/devices/nvml/nvml_stats.h"
 #include "ports/devices.h"
 
@@ -44,7 +45,8 @@ class NvmlDevices : public Devices {
   /// links of a GPU cannot be divided among slices. A lost device has no values.
   Result<std::vector<DeviceStats>> stats() override;
 
-  /// Compute, graphics and MPS clients alike. Of a slice, those of its instance.
+  /// Compute, graphics and MPS clients alike. Of a slice, those of its instance. How busy they are
+  /// is told from the second call on, as what happened since the one before; of a slice never.
   Result<std::vector<DeviceProcess>> processes(const std::string& uuid) override;
 
   /// XIDs, uncorrectable memory errors and lost GPUs. A loss has the UUID of the whole GPU; it is
@@ -58,6 +60,7 @@ class NvmlDevices : public Devices {
     NvmlMachine machine;
     std::optional<NvmlEvents> events;
     std::optional<NvmlStats> stats;
+    std::optional<NvmlProcesses> processes;
   };
 
   Done open();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 #include "drivers/devices/nvml/nvml_fixture.h"
@@ -240,6 +241,39 @@ TEST(NvmlDevices, names_the_processes_of_a_gpu_whatever_they_use_it_for) {
   const std::vector<DeviceProcess> all{{88, mebibytes(2048)}, {99, {}}, {1523, mebibytes(12)}};
   EXPECT_EQ(MUST(devices.processes(inventory.devices[0].uuid)), all);
   EXPECT_TRUE(MUST(devices.processes(inventory.devices[1].uuid)).empty());
+}
+
+/// RETURNS: how busy each of the processes is, by pid, -1 where nobody tells.
+std::map<int64_t, double> busy_of(NvmlDevices& devices, const std::string& uuid) {
+  std::map<int64_t, double> busy;
+  for (const DeviceProcess& process : MUST(devices.processes(uuid))) {
+    busy[process.pid] = process.busy.value_or(-1);
+  }
+  return busy;
+}
+
+TEST(NvmlDevices, tells_how_busy_each_process_was_since_it_last_looked) {
+  FakeNvml machine("h100x8_nvswitch");
+  machine.set("/gpus/5/processes", R"([{"pid": 41, "memory_mib": 7, "sm": 85}, {"pid": 42}])");
+  NvmlDevices devices(machine.options());
+  const std::string uuid = MUST(devices.fingerprint()).devices[5].uuid;
+  using Busy = std::map<int64_t, double>;
+  EXPECT_EQ(busy_of(devices, uuid), (Busy{{41, -1}, {42, -1}})) << "of whenever";
+  EXPECT_EQ(busy_of(devices, uuid), (Busy{{41, 0.85}, {42, 0}}));
+  machine.set("/gpus/5/processes/0/sm", "0");
+  EXPECT_EQ(busy_of(devices, uuid), (Busy{{41, 0}, {42, 0}}));
+  machine.set("/answers/nvmlDeviceGetProcessUtilization", "3");
+  EXPECT_EQ(busy_of(devices, uuid), (Busy{{41, -1}, {42, -1}})) << "it cannot tell";
+}
+
+TEST(NvmlDevices, takes_no_nonsense_for_how_busy_a_process_is) {
+  FakeNvml machine("h100x8_nvswitch");
+  machine.set("/gpus/0/processes", R"([{"pid": 41, "sm": 50}])");
+  NvmlDevices devices(machine.options());
+  const std::string uuid = MUST(devices.fingerprint()).devices[0].uuid;
+  EXPECT_EQ(busy_of(devices, uuid).at(41), -1);
+  machine.set("/gpus/0/garbage", "true");
+  EXPECT_EQ(busy_of(devices, uuid).at(41), -1);
 }
 
 TEST(NvmlDevices, sees_an_orphan_come_and_go) {

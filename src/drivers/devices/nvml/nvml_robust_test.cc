@@ -87,12 +87,17 @@ TEST(NvmlRobust, does_without_any_function_that_a_gpu_refuses) {
   }
 }
 
-/// RETURNS: "name=value" of every reading, but for the count of links, which is their own.
+/// Known since the device was found.
+bool is_name(const std::string& reading) {
+  return reading == "nvlinks_present" || reading == "gpu_instance";
+}
+
+/// RETURNS: "name=value" of every reading that is measured.
 std::vector<std::string> readings(NvmlDevices& devices) {
   std::vector<std::string> all;
   for (const DeviceStats& stats : MUST(devices.stats())) {
     for (const auto& [name, value] : stats.values) {
-      if (name != "nvlinks_present") all.push_back(name + "=" + std::to_string(value));
+      if (!is_name(name)) all.push_back(name + "=" + std::to_string(value));
     }
   }
   return all;

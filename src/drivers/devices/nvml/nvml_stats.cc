@@ -241,6 +241,7 @@ struct ActivityMetric {
   double unit;
 };
 constexpr ActivityMetric kActivity[] = {
+    {1, "graphics_active_ratio", kPercent, 0.01},
     {2, "sm_active_ratio", kPercent, 0.01},
     {3, "sm_occupancy_ratio", kPercent, 0.01},
     {5, "tensor_active_ratio", kPercent, 0.01},
@@ -269,7 +270,9 @@ NvmlReturn NvmlStats::read(const NvmlMachine& machine, const NvmlUnit& unit, Dev
     return kNvmlGpuIsLost;
   }
   read_memory_errors(reader, gpu);
-  if (!unit.is_slice()) {
+  if (unit.is_slice()) {
+    reader.put("gpu_instance", unit.gpu_instance, Range{0, 64});
+  } else {
     read_engines(reader, gpu);
     read_nvlinks(reader, gpu);
     read_pcie(reader, gpu);

@@ -79,12 +79,13 @@ TEST(NvmlStats, tell_all_of_a_gpu_in_our_units) {
 TEST(NvmlStats, tell_activity_between_two_readings_and_none_before) {
   FakeNvml machine("h100x8_nvswitch");
   machine.set("/gpus/0/activity",
-              R"({"2": 100.2, "3": 25.0, "5": 12.5, "10": 40.0, "20": 2.0,
+              R"({"1": 90.0, "2": 100.2, "3": 25.0, "5": 12.5, "10": 40.0, "20": 2.0,
                   "60": 1000.0, "61": null})");
   NvmlDevices devices(machine.options());
   EXPECT_EQ(MUST(devices.stats())[0].values.count("sm_active_ratio"), 0u);
   const auto values = MUST(devices.stats())[0].values;
   EXPECT_DOUBLE_EQ(values.at("sm_active_ratio"), 1.0) << "a rounding above the whole is the whole";
+  EXPECT_DOUBLE_EQ(values.at("graphics_active_ratio"), 0.9);
   EXPECT_DOUBLE_EQ(values.at("sm_occupancy_ratio"), 0.25);
   EXPECT_DOUBLE_EQ(values.at("tensor_active_ratio"), 0.125);
   EXPECT_DOUBLE_EQ(values.at("dram_active_ratio"), 0.4);
@@ -123,6 +124,7 @@ TEST(NvmlStats, give_a_slice_its_memory_and_its_gpu_s_condition_but_no_share_of_
   EXPECT_EQ(values.at("memory_total_bytes"), 19968.0 * 1048576);
   EXPECT_EQ(values.at("memory_used_bytes"), 100.0 * 1048576);
   EXPECT_EQ(values.at("temperature_celsius"), 33);
+  EXPECT_EQ(values.at("gpu_instance"), 1) << "what boards tell slices apart by";
   for (const char* const absent : {"power_watts", "energy_joules", "utilisation_ratio",
                                    "nvlinks_present", "pcie_replays"}) {
     EXPECT_EQ(values.count(absent), 0u) << absent;

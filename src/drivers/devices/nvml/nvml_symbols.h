@@ -66,6 +66,8 @@ namespace keiko {
     (NvmlDevice device, uint32_t * count, NvmlProcess * processes))                               \
   X(nvmlDeviceGetMPSComputeRunningProcesses_v3,                                                   \
     (NvmlDevice device, uint32_t * count, NvmlProcess * processes))                               \
+  X(nvmlDeviceGetProcessUtilization,                                                              \
+    (NvmlDevice device, NvmlProcessUse * uses, uint32_t * count, uint64_t since_us))              \
   X(nvmlEventSetCreate, (NvmlEventSet * set))                                                     \
   X(nvmlEventSetFree, (NvmlEventSet set))                                                         \
   X(nvmlEventSetWait_v2, (NvmlEventSet set, NvmlEvent * event, uint32_t timeout_ms))              \

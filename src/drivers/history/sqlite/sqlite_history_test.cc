@@ -7,6 +7,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <map>
 
 #include "base/log.h"
 #include "base/prng.h"
@@ -18,8 +19,10 @@ namespace {
 
 namespace fs = std::filesystem;
 
-HistoryRow row_at(int64_t minute, double watts) {
-  return {minutes(1), {minutes(minute).ns}, "a",
+WallTime minute(int64_t n) { return {minutes(n).ns}; }
+
+HistoryRow row_at(int64_t at, double watts) {
+  return {minutes(1), minute(at), "a",
           {{"GPU-1", {{"power_watts", {watts, watts + 1, watts + 0.5, 60}}}}}};
 }
 
@@ -91,6 +94,72 @@ TEST(SqliteHistory, a_file_garbled_anywhere_never_ends_it) {
     ASSERT_TRUE(rows.ok()) << rows.error().text();
     EXPECT_TRUE((*history)->append({row_at(5000, 1)}).ok());
   }
+}
+
+/// Makes of a file what the first format was.
+void make_format_one(const HistoryFolder& folder) {
+  run_sql(folder,
+          "ALTER TABLE spans RENAME TO later; DROP INDEX spans_by_node;"
+          "CREATE TABLE spans(step INTEGER NOT NULL, node INTEGER NOT NULL, at INTEGER NOT NULL, "
+          "body BLOB NOT NULL, PRIMARY KEY(step, node, at)) WITHOUT ROWID;"
+          "INSERT INTO spans SELECT * FROM later; DROP TABLE later; PRAGMA user_version=1");
+}
+
+TEST(SqliteHistory, a_file_of_the_first_format_keeps_its_past) {
+  HistoryFolder folder;
+  fill_folder(folder);
+  make_format_one(folder);
+  for (int start = 0; start < 2; ++start) {
+    const auto history = MUST(open_sqlite_history({folder.path(), Bytes{}, Bytes{}}));
+    const auto rows = MUST(history->read({"a", minutes(1), minute(7), minute(8)}));
+    ASSERT_EQ(rows.size(), 1u);
+    EXPECT_EQ(rows[0].subjects, row_at(7, 7).subjects);
+    EXPECT_EQ(count_of(*history), std::to_string(900 + start));
+    EXPECT_TRUE(history->append({row_at(900 + start, 1)}).ok());
+  }
+  EXPECT_FALSE(fs::exists(folder.file() + ".damaged"));
+}
+
+TEST(SqliteHistory, a_file_of_a_later_format_is_left_alone_and_named) {
+  HistoryFolder folder;
+  fill_folder(folder);
+  run_sql(folder, "PRAGMA user_version=3");
+  const auto history = open_sqlite_history({folder.path(), Bytes{}, Bytes{}});
+  ASSERT_FALSE(history.ok());
+  EXPECT_EQ(history.error().code, Code::kFailedPrecondition);
+  EXPECT_NE(history.error().message.find("newer Keiko"), std::string::npos);
+  EXPECT_FALSE(fs::exists(folder.file() + ".damaged"));
+}
+
+/// A node of 8 GPUs: 71 metrics, as the server gets them.
+HistoryRow wide_row(int64_t minute_of, Duration step) {
+  HistoryRow row{step, span_begin(minute(minute_of), step), "a", {}};
+  for (int device = 0; device < 8; ++device) {
+    for (int metric = 0; metric < 9; ++metric) {
+      const double value = static_cast<double>(minute_of * 100 + device * 10 + metric);
+      row.subjects["GPU-" + std::to_string(device)]["metric" + std::to_string(metric)] = {
+          value, value + 2, value + 1, 60};
+    }
+  }
+  return row;
+}
+
+TEST(SqliteHistory, the_file_is_little_larger_than_what_it_keeps) {
+  HistoryFolder folder;
+  const auto history = MUST(open_sqlite_history({folder.path(), Bytes{}, Bytes{}}));
+  size_t rows = 0;
+  for (int64_t at = 0; at < 1500; ++at) {
+    MUST(history->append({wide_row(at, minutes(1)), wide_row(at, minutes(15))}));
+    rows += at % 15 == 0 ? 2 : 1;
+  }
+  std::map<std::string, uint64_t> numbers;
+  const std::string body = sqlite_history::pack(
+      wide_row(1, minutes(1)).subjects, [&](const std::string& word) {
+        return numbers.try_emplace(word, numbers.size() + 1).first->second;
+      });
+  EXPECT_GT(body.size(), 900u) << "such rows did not fit a quarter of a page";
+  EXPECT_LT(static_cast<double>(MUST(history->size()).count),
+            1.5 * static_cast<double>(rows * body.size()));
 }
 
 TEST(SqliteHistory, another_program_s_file_is_left_alone) {

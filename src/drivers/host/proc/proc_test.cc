@@ -197,6 +197,22 @@ TEST(WorkerReadings, ask_the_processes_for_what_no_group_counts) {
   EXPECT_TRUE(none.empty());
 }
 
+TEST(WorkerReadings, add_up_what_a_worker_s_processes_hold_of_devices) {
+  const std::vector<DeviceProcess> holders = {{41, mebibytes(100), 0.5}, {41, mebibytes(50), 0.25},
+                                              {42, mebibytes(7), 0.0},   {43, {}, 1.0},
+                                              {44, mebibytes(1), {}}};
+  const auto told = [&](const std::vector<int64_t>& pids) {
+    Values values;
+    add_device_values(pids, holders, values);
+    return values;
+  };
+  EXPECT_EQ(told({40, 41, 42}), (Values{{"device_memory_bytes", 157.0 * 1048576},
+                                        {"devices_busy", 0.75}}));
+  EXPECT_EQ(told({41, 43}), (Values{{"devices_busy", 1.75}})) << "a sum that lacks one is no sum";
+  EXPECT_EQ(told({44}), (Values{{"device_memory_bytes", 1048576}}));
+  EXPECT_TRUE(told({40}).empty()) << "it holds none";
+}
+
 TEST(WorkerReadings, find_the_workers_that_run) {
   RecordedMachine machine;
   const std::string workers = machine.root() + "/workers/";
@@ -216,7 +232,9 @@ TEST(WorkerReadings, find_the_workers_that_run) {
   std::ofstream(workers + "j7.1.1/end") << "ended";
   add("j7.1.2", {1, 1, "another boot"});
   ASSERT_TRUE(process::make_folders(workers + "j8.1.0").ok());  // has not begun
-  WorkerReadings source(machine.root());
+  WorkerReadings source(machine.root(), [child] {
+    return std::vector<DeviceProcess>{{child, mebibytes(64), 0.5}, {1, mebibytes(3), 1.0}};
+  });
   const auto readings = MUST(source.read());
   kill(child, SIGKILL);
   waitpid(child, nullptr, 0);
@@ -224,6 +242,8 @@ TEST(WorkerReadings, find_the_workers_that_run) {
   ASSERT_EQ(readings.size(), 1u);
   EXPECT_EQ(readings[0].subject, (Subject{SubjectKind::kWorker, "j7.1.0"}));
   EXPECT_GE(readings[0].values.at("processes"), 1);
+  EXPECT_EQ(readings[0].values.at("device_memory_bytes"), 64.0 * 1048576);
+  EXPECT_EQ(readings[0].values.at("devices_busy"), 0.5);
   EXPECT_GT(readings[0].values.at("memory_resident_bytes"), 0);
 }
 

@@ -181,8 +181,26 @@ void add_process_values(const std::vector<int64_t>& pids, Values& values) {
   if (sum.written) values.insert({"written_bytes", *sum.written});
 }
 
+void add_device_values(const std::vector<int64_t>& pids, const std::vector<DeviceProcess>& holders,
+                       Values& values) {
+  std::optional<double> memory = 0;
+  std::optional<double> busy = 0;
+  bool holds = false;
+  for (const DeviceProcess& one : holders) {
+    if (std::find(pids.begin(), pids.end(), one.pid) == pids.end()) continue;
+    holds = true;
+    memory = memory && one.memory ? std::optional(*memory + static_cast<double>(one.memory->count))
+                                  : std::nullopt;
+    busy = busy && one.busy ? std::optional(*busy + *one.busy) : std::nullopt;
+  }
+  if (!holds) return;
+  if (memory) values["device_memory_bytes"] = *memory;
+  if (busy) values["devices_busy"] = *busy;
+}
+
 Result<std::vector<Reading>> WorkerReadings::read() {
   std::vector<Reading> readings;
+  std::optional<std::vector<DeviceProcess>> holders;
   for (const std::string& name : SysfsTree().names(folder_)) {
     if (!parse_worker_key(name).ok() || process::exists(folder_ + "/" + name + "/end")) continue;
     const auto running =
@@ -192,6 +210,8 @@ Result<std::vector<Reading>> WorkerReadings::read() {
     std::vector<int64_t> pids = process::WorkerCgroup(running->cgroups).members();
     if (pids.empty()) pids = process::descendants(running->shim.pid);
     add_process_values(pids, worker.values);
+    if (!holders) holders = holders_ ? holders_() : std::vector<DeviceProcess>{};
+    add_device_values(pids, *holders, worker.values);
     readings.push_back(std::move(worker));
   }
   return readings;
