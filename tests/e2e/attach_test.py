@@ -8,6 +8,7 @@ import signal
 import struct
 import subprocess
 import termios
+import threading
 import time
 import unittest
 from pathlib import Path
@@ -79,6 +80,29 @@ class Exec(AttachTest):
         out, err = client.communicate(data, timeout=120 * PATIENCE)
         self.assertEqual((client.returncode, err), (0, b""))
         self.assertEqual(hashlib.sha256(out).digest(), hashlib.sha256(data).digest())
+        self.passed = True
+
+    def test_input_waits_for_a_command_that_is_stopped(self):
+        job = self.start()
+        client = self.popen("exec", job, "--", "sh", "-c", "echo $$; kill -STOP $$; wc -c")
+        pid = int(client.stdout.readline())
+        def stopped():
+            return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] == "T"
+        wait_until(stopped, 20, "the command is stopped")
+        writer = threading.Thread(target=lambda: (client.stdin.write(b"x" * 3_000_000),
+                                                  client.stdin.close()))
+        writer.start()
+        pipe = os.open(f"/proc/{pid}/fd/0", os.O_RDONLY | os.O_NONBLOCK)
+        def waiting():
+            return struct.unpack("i", fcntl.ioctl(pipe, termios.FIONREAD, b"\0\0\0\0"))[0]
+        wait_until(waiting, 20, "input waits for it")
+        os.close(pipe)
+        os.kill(pid, signal.SIGCONT)
+        self.assertEqual(client.stdout.read(), b"3000000\n")
+        writer.join()
+        self.assertEqual(client.wait(20 * PATIENCE), 0)
+        client.stdout.close()
+        client.stderr.close()
         self.passed = True
 
     def test_a_client_that_does_not_read_stops_the_writer(self):
@@ -195,37 +219,60 @@ class Kills(AttachTest):
 
 
 class Shell(AttachTest):
-    def test_a_shell_has_our_terminal_s_size_and_gives_the_terminal_back(self):
-        job = self.start()
-        master, slave = pty.openpty()
-        fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 31, 97, 0, 0))
-        before = termios.tcgetattr(slave)
+    def setUp(self):
+        super().setUp()
+        self.master, self.slave = pty.openpty()
+        fcntl.ioctl(self.slave, termios.TIOCSWINSZ, struct.pack("HHHH", 31, 97, 0, 0))
+        self.before = termios.tcgetattr(self.slave)
+        self.text = b""
+
+    def tearDown(self):
+        os.close(self.master)
+        os.close(self.slave)
+        super().tearDown()
+
+    def open_shell(self, job):
         def own_terminal():
             os.setsid()
-            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
-        client = subprocess.Popen([KEIKO, "shell", job], env=self.pool.environment, stdin=slave,
-                                  stdout=slave, stderr=slave, preexec_fn=own_terminal)
-        text = b""
-        def until(mark):
-            nonlocal text
-            while mark not in text:
-                text += os.read(master, 4096)
-        os.write(master, b"stty size; echo mark-$((40+2))\n")
-        until(b"mark-42")
-        self.assertIn(b"31 97", text)
-        fcntl.ioctl(master, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 60, 0, 0))
+            fcntl.ioctl(self.slave, termios.TIOCSCTTY, 0)
+        return subprocess.Popen([KEIKO, "shell", job], env=self.pool.environment, stdin=self.slave,
+                                stdout=self.slave, stderr=self.slave, preexec_fn=own_terminal)
+
+    def type(self, line):
+        os.write(self.master, line.encode() + b"\n")
+
+    def until(self, mark):
+        while mark not in self.text:
+            self.text += os.read(self.master, 4096)
+
+    def test_a_shell_has_our_terminal_s_size_and_gives_the_terminal_back(self):
+        client = self.open_shell(self.start())
+        self.type("stty size; echo mark-$((40+2))")
+        self.until(b"mark-42")
+        self.assertIn(b"31 97", self.text)
+        fcntl.ioctl(self.master, termios.TIOCSWINSZ, struct.pack("HHHH", 20, 60, 0, 0))
         def resized():
-            nonlocal text
-            text = b""
-            os.write(master, b"stty size; echo mark-$((50+2))\n")
-            until(b"mark-52")
-            return b"20 60" in text
+            self.text = b""
+            self.type("stty size; echo mark-$((50+2))")
+            self.until(b"mark-52")
+            return b"20 60" in self.text
         wait_until(resized, 20, "the new size arrives")
-        os.write(master, b"exit 9\n")
+        self.type("exit 9")
         self.assertEqual(client.wait(20 * PATIENCE), 9)
-        self.assertEqual(termios.tcgetattr(slave), before)
-        os.close(master)
-        os.close(slave)
+        self.assertEqual(termios.tcgetattr(self.slave), self.before)
+        self.passed = True
+
+    def test_sigterm_ends_the_client_gives_the_terminal_back_and_leaves_nothing(self):
+        job = self.start()
+        client = self.open_shell(job)
+        self.type("trap '' TERM HUP; sleep 86406 & sleep 86406")
+        wait_until(lambda: len(self.sleepers(86406)) == 2, 20, "the shell runs commands")
+        self.assertNotEqual(termios.tcgetattr(self.slave), self.before, "keys go to the shell")
+        client.terminate()
+        self.assertEqual(client.wait(20 * PATIENCE), 130)  # docs/cli.md: interrupted
+        self.assertEqual(termios.tcgetattr(self.slave), self.before)
+        wait_until(lambda: not self.sleepers(86406), 20, "nothing of the shell is left")
+        self.assertTrue(self.still_runs(job))
         self.passed = True
 
 

@@ -109,14 +109,15 @@ class ForwardTest(PartsTest):
         with urllib.request.urlopen(f"http://127.0.0.1:{port}/page.bin", timeout=60) as answer:
             return answer.read()
 
-    def check_digest(self, port):
+    def check_digest(self, port, data=None):
+        data = self.data if data is None else data
         with socket.create_connection(("127.0.0.1", port), timeout=60) as peer:
-            peer.sendall(self.data)
+            peer.sendall(data)
             peer.shutdown(socket.SHUT_WR)
             text = b""
             while piece := peer.recv(4096):
                 text += piece
-        self.assertEqual(text.decode(), hashlib.sha256(self.data).hexdigest())
+        self.assertEqual(text.decode(), hashlib.sha256(data).hexdigest())
 
     def leave(self, client):
         client.send_signal(signal.SIGINT)
@@ -124,6 +125,12 @@ class ForwardTest(PartsTest):
 
 
 class Connections(ForwardTest):
+    def test_one_after_the_other_they_may_be_any_number(self):
+        client, port = self.forward("digest")
+        for number in range(260):  # a node has 256 at a time
+            self.check_digest(port, str(number).encode())
+        self.leave(client)
+
     def test_many_connections_at_once_get_what_the_server_in_the_worker_serves(self):
         client, port = self.forward("http")
         with concurrent.futures.ThreadPoolExecutor(20) as many:

@@ -110,15 +110,15 @@ class Session {
       if (!take_orders()) return false;
       // Before the streams are read: what the command wrote before its end is then all there.
       if (!end_) end_ = visit_.end();
-      if (!end_ && link_ && !open_[0] && input_closed_) {
-        end_.emplace();
-        end_->error.code = Code::kOk;
-      }
       bool moved = false;
       if (!pass_on(0, visit_.out(), "out", moved) || !pass_on(1, visit_.err(), "err", moved)) {
         return false;
       }
       if (!feed()) return false;
+      if (!end_ && link_ && !open_[0] && input_closed_) {
+        end_.emplace();
+        end_->error.code = Code::kOk;
+      }
       if (end_ && !moved) return call_.write(end_frame(*end_));
       if (!moved) wait();
     }

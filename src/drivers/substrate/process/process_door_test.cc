@@ -1,16 +1,22 @@
-// A command in a worker sees what the worker sees, and nothing of it stays behind.
+// A command in a worker sees what the worker sees, and nothing of it stays behind; the door does
+// what every door must.
 #include "drivers/substrate/process/process_door.h"
 
 #include <gtest/gtest.h>
+#include <netinet/in.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
 #include <optional>
+#include <thread>
 
 #include "drivers/substrate/process/proc.h"
 #include "drivers/substrate/process/test_machine.h"
+#include "ports/attach/worker_door_conformance.h"
+#include "posix/fd.h"
 
 namespace keiko::process {
 namespace {
@@ -42,10 +48,10 @@ class ProcessDoorTest : public testing::Test {
     });
     if (!end) return "no end";
     std::string text;
-    char piece[4096];  // a terminal gives a line at a time
-    ssize_t got = 0;
-    while ((got = read(visit.out(), piece, sizeof piece)) > 0) {
-      text.append(piece, static_cast<size_t>(got));
+    char buffer[4096];
+    ssize_t got = 0;  // a terminal gives a line at a time
+    while ((got = read(visit.out(), buffer, sizeof buffer)) > 0) {
+      text.append(buffer, static_cast<size_t>(got));
     }
     const std::string how =
         end->error.code != Code::kOk ? end->error.message
@@ -118,5 +124,74 @@ TEST_F(ProcessDoorTest, nobody_enters_a_worker_that_is_not_here) {
   EXPECT_EQ(visit.error().code, Code::kFailedPrecondition);
 }
 
+/// A port of this machine's loopback, at which connections get back what they send; or, without
+/// `listens`, at which nobody listens.
+class LoopbackPort {
+ public:
+  explicit LoopbackPort(bool listens) : socket_(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    auto* const any = reinterpret_cast<sockaddr*>(&address);
+    socklen_t size = sizeof address;
+    EXPECT_EQ(bind(socket_.get(), any, size), 0);
+    EXPECT_EQ(getsockname(socket_.get(), any, &size), 0);
+    number = ntohs(address.sin_port);
+    if (!listens) return;
+    EXPECT_EQ(listen(socket_.get(), 5), 0);
+    thread_ = std::thread([this] { serve(); });
+  }
+  ~LoopbackPort() {
+    shutdown(socket_.get(), SHUT_RDWR);  // wakes accept()
+    if (thread_.joinable()) thread_.join();
+  }
+
+  int number = 0;
+
+ private:
+  void serve() {
+    while (true) {
+      const Fd client(accept(socket_.get(), nullptr, nullptr));
+      if (!client) return;
+      char buffer[4096];
+      ssize_t got = 0;
+      while ((got = read(client.get(), buffer, sizeof buffer)) > 0) {
+        write_all(client.get(), {buffer, static_cast<size_t>(got)});
+      }
+    }
+  }
+
+  const Fd socket_;
+  std::thread thread_;
+};
+
+class ProcessHarness {
+ public:
+  ProcessHarness() : door_(machine_.options().state_dir) {
+    EXPECT_TRUE(machine_.substrate().start(shell("while :; do sleep 0.02; done")).ok());
+    machine_.wait_for(WorkerStatus::kRunning);
+  }
+  WorkerDoor& door() { return door_; }
+  WorkerKey worker() { return worker_key(); }
+  void end_worker() {
+    EXPECT_TRUE(machine_.substrate().signal(worker_key(), SIGKILL).ok());
+    machine_.wait_for(WorkerStatus::kEnded);
+  }
+  int echo_port() { return echo_.number; }
+  int closed_port() { return closed_.number; }
+
+ private:
+  TestMachine machine_;
+  ProcessDoor door_;
+  LoopbackPort echo_{true};
+  const LoopbackPort closed_{false};
+};
+
 }  // namespace
 }  // namespace keiko::process
+
+namespace keiko {
+
+INSTANTIATE_TYPED_TEST_SUITE_P(Process, WorkerDoorConformance, process::ProcessHarness);
+
+}  // namespace keiko

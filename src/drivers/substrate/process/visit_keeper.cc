@@ -29,6 +29,8 @@ namespace keiko {
 namespace process {
 namespace {
 
+constexpr int kSameMomentMs = 200;
+
 class VisitKeeper {
  public:
   int run();
@@ -44,6 +46,7 @@ class VisitKeeper {
   void take_control();
   void reap();
   void kill_all();
+  void look_at_worker();
   bool fail(const std::string& why);
   int tell_end();
 
@@ -60,6 +63,7 @@ class VisitKeeper {
   bool ended_ = false;
   bool abandoned_ = false;  ///< the agent is gone, or wants no more of it
   bool childless_ = false;
+  bool killed_by_client_ = false;
 };
 
 bool VisitKeeper::prepare() {
@@ -196,6 +200,7 @@ void VisitKeeper::take_control() {
     return;
   }
   const int number = std::atoi(text);
+  killed_by_client_ = killed_by_client_ || number == SIGKILL;
   if (number > 0 && number < NSIG) signal_members(scope_, number);
 }
 
@@ -229,6 +234,15 @@ void VisitKeeper::kill_all() {
   for (int tries = 0; tries < 50 && !kill_members(strays, 20, dying); ++tries) continue;
 }
 
+/// A worker that is killed is killed with its whole cgroup, in which the command is, too; which of
+/// the two is gone first is chance, and what a person should hear is not.
+void VisitKeeper::look_at_worker() {
+  const bool killed = ended_ && WIFSIGNALED(wait_status_) && WTERMSIG(wait_status_) == SIGKILL;
+  if (!killed || killed_by_client_ || end_.worker_ended) return;
+  pollfd wait{worker_.get(), POLLIN, 0};
+  end_.worker_ended = poll(&wait, 1, kSameMomentMs) == 1;
+}
+
 int VisitKeeper::tell_end() {
   if (ended_ && WIFSIGNALED(wait_status_)) end_.signal = WTERMSIG(wait_status_);
   if (ended_ && WIFEXITED(wait_status_)) end_.exit_code = WEXITSTATUS(wait_status_);
@@ -240,6 +254,7 @@ int VisitKeeper::run() {
   if (!prepare() || !read_order() || !start()) return tell_end();
   while (!ended_ && !abandoned_ && !end_.worker_ended) turn(-1);
   kill_all();
+  look_at_worker();
   return tell_end();
 }
 
