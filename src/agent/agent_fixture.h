@@ -103,6 +103,14 @@ class AgentFixture : public testing::Test {
     if (link_->reports.empty() || link_->reports.back().workers.empty()) return {};
     return link_->reports.back().workers.back();
   }
+  /// RETURNS: what was told last of a subject's health; healthy if nothing was.
+  SubjectHealth told_of(const std::string& name) const {
+    if (link_->health.empty()) return {};
+    for (const SubjectHealth& one : link_->health.back().subjects) {
+      if (one.subject.name == name) return one;
+    }
+    return {};
+  }
 
   std::string state_dir_;
   MakeChecks make_checks_;  ///< none: nothing is checked

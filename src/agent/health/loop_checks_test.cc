@@ -48,14 +48,6 @@ class LoopChecksTest : public AgentFixture {
     }
     return condition();
   }
-  /// RETURNS: what was told last of a subject; healthy if nothing was.
-  SubjectHealth told_of(const std::string& name) const {
-    if (link_->health.empty()) return {};
-    for (const SubjectHealth& one : link_->health.back().subjects) {
-      if (one.subject.name == name) return one;
-    }
-    return {};
-  }
   bool is_quarantined(const std::string& uuid) const { return told_of(uuid).quarantined; }
   /// RETURNS: how many checks of this kind were made.
   long made(CheckKind kind) const {
@@ -278,7 +270,7 @@ TEST_F(HangingWorkerTest, is_given_up_and_its_device_is_in_quarantine) {
   EXPECT_THAT(last_report().end.last_words, HasSubstr("waits in the kernel"));
   EXPECT_TRUE(is_quarantined("fake-0"));
   EXPECT_FALSE(is_quarantined("fake-1"));
-  const SubjectHealth& told = link_->health.back().subjects.at(0);
+  const SubjectHealth told = told_of("fake-0");
   EXPECT_EQ(told.cause, "dstate_process");
   EXPECT_THAT(told.evidence, HasSubstr("it belongs to worker j7.1.0"));
   say(ForgetWorker{kKey});
@@ -298,7 +290,7 @@ TEST_F(HangingWorkerTest, gives_its_device_back_by_a_test_once_it_is_gone) {
     beat();
     return made(CheckKind::kRetest) == 1 && !is_quarantined("fake-0");
   }));
-  EXPECT_TRUE(link_->health.back().subjects.at(0).on_probation);
+  EXPECT_TRUE(told_of("fake-0").on_probation);
   EXPECT_EQ(last_report().status, WorkerStatus::kEnded) << "its real end is told once more";
   say(ForgetWorker{kKey});
   EXPECT_THAT(substrate_->poll(), testing::IsEmpty());

@@ -23,7 +23,7 @@ inline JobSpec random_job(uint64_t seed) {
   Prng prng(seed);
   const auto chance = [&prng] { return prng.below(2) == 0; };
   JobSpec spec;
-  if (chance()) spec.name = random_text(prng, true);
+  if (chance()) spec.name = "a" + random_text(prng, true);  // no id
   if (chance()) spec.kind = JobKind::kTrain;
   if (chance()) spec.queue = random_text(prng, true);
   spec.priority = static_cast<int32_t>(prng.below(2001)) - 1000;

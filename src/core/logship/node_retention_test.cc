@@ -37,7 +37,7 @@ TEST(NodeRetention, removes_what_the_server_has_for_long) {
   EXPECT_EQ(removed(outputs, {hours(1), 0, {}}), Jobs{2});
   EXPECT_EQ(removed(outputs, {{}, 0, {}}), (Jobs{2, 1})) << "0 keeps nothing";
   EXPECT_EQ(plan_node_removals(outputs, {hours(1), 0, {}}, false).at(0).why,
-            "the server has it for 1h or longer (--log-keep)");
+            "the server has it for 1h 0m or longer (--log-keep)");
 }
 
 TEST(NodeRetention, removes_the_oldest_until_their_number_fits) {

@@ -181,7 +181,7 @@ TEST_F(AttachRelayTest, a_node_without_its_agent_is_named) {
   }));
   const Error why = why_over(*open("j1"));
   EXPECT_EQ(why.code, Code::kUnavailable);
-  EXPECT_NE(why.message.find("node a, where the worker runs, is not connected"),
+  EXPECT_NE(why.message.find("node a, where the worker runs, does not answer"),
             std::string::npos)
       << why.message;
 }

@@ -113,7 +113,7 @@ TEST(CommandLine, takes_verbs_from_outside) {
   FakeWorld world;
   EXPECT_EQ(world.run({"server", "--port", "42"}, {server}), 42);
   EXPECT_EQ(world.run({"help"}, {server}), 0);
-  EXPECT_THAT(world.out(), HasSubstr("Daemons:\n  server      Run the server\n"));
+  EXPECT_THAT(world.out(), HasSubstr("Daemons:\n  server        Run the server\n"));
 }
 
 TEST(Completion, scripts_are_sound_and_know_every_verb_and_option) {
