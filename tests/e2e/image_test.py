@@ -8,7 +8,7 @@ import unittest
 from pathlib import Path
 
 from harness import KEIKO, wait_until
-from image_fixture import FIRST_USER, ImageTest, run_tests
+from image_fixture import FIRST_USER, ImageTest, run_tests, snapshot
 from parts import Parts
 
 
