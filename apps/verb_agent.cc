@@ -19,8 +19,8 @@
 #include "drivers/kmsg/kmsg_log.h"
 #include "drivers/substrate/process/files.h"
 #include "drivers/substrate/process/image/image_runtime.h"
-#include "drivers/substrate/process/process_door.h"
 #include "drivers/substrate/process/process_substrate.h"
+#include "drivers/substrate/process/visit/process_door.h"
 #include "node_place.h"
 #include "stop_signals.h"
 

@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #include "drivers/substrate/process/shim.h"
-#include "drivers/substrate/process/visit_keeper.h"
+#include "drivers/substrate/process/visit/visit_keeper.h"
 
 namespace keiko::apps {
 

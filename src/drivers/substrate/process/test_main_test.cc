@@ -9,7 +9,7 @@
 #include <string>
 
 #include "drivers/substrate/process/shim.h"
-#include "drivers/substrate/process/visit_keeper.h"
+#include "drivers/substrate/process/visit/visit_keeper.h"
 
 namespace {
 

@@ -1,4 +1,4 @@
-#include "drivers/substrate/process/visit_keeper.h"
+#include "drivers/substrate/process/visit/visit_keeper.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -1,4 +1,4 @@
-#include "drivers/substrate/process/link_visit.h"
+#include "drivers/substrate/process/visit/link_visit.h"
 
 #include <arpa/inet.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 // A command in a worker sees what the worker sees, and nothing of it stays behind; the door does
 // what every door must.
-#include "drivers/substrate/process/process_door.h"
+#include "drivers/substrate/process/visit/process_door.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

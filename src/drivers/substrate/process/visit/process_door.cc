@@ -1,4 +1,4 @@
-#include "drivers/substrate/process/process_door.h"
+#include "drivers/substrate/process/visit/process_door.h"
 
 #include <fcntl.h>
 #include <sys/ioctl.h>
@@ -11,9 +11,9 @@
 #include <cstring>
 
 #include "drivers/substrate/process/files.h"
-#include "drivers/substrate/process/link_visit.h"
 #include "drivers/substrate/process/spawn_plan.h"
-#include "drivers/substrate/process/visit_keeper.h"
+#include "drivers/substrate/process/visit/link_visit.h"
+#include "drivers/substrate/process/visit/visit_keeper.h"
 #include "ports/substrate.h"
 
 namespace keiko {
