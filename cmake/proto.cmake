@@ -37,6 +37,6 @@ target_include_directories(keiko_proto SYSTEM PUBLIC ${KEIKO_GEN})
 target_link_libraries(keiko_proto PUBLIC keiko_external_grpc)
 
 # The server answers /openapi.yaml with this file.
-set_source_files_properties(${CMAKE_SOURCE_DIR}/src/server/openapi.cc PROPERTIES
+set_source_files_properties(${CMAKE_SOURCE_DIR}/src/server/http/openapi.cc PROPERTIES
   COMPILE_DEFINITIONS "KEIKO_OPENAPI_PATH=\"${CMAKE_SOURCE_DIR}/docs/openapi.yaml\""
   OBJECT_DEPENDS ${CMAKE_SOURCE_DIR}/docs/openapi.yaml)

@@ -8,7 +8,7 @@
 
 #include "keiko/v1/cluster.pb.h"
 #include "server/event_log.h"
-#include "server/log_relay.h"
+#include "server/logs/log_relay.h"
 
 namespace keiko::server {
 

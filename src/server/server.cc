@@ -9,12 +9,12 @@
 #include "base/log.h"
 #include "server/address_file.h"
 #include "server/cluster_api.h"
-#include "server/grpc_server.h"
 #include "server/history/history_keeper.h"
-#include "server/http_server.h"
+#include "server/http/http_server.h"
 #include "server/listening.h"
-#include "server/log_relay.h"
+#include "server/logs/log_relay.h"
 #include "server/logs/log_sweeper.h"
+#include "server/rpc/grpc_server.h"
 #include "wire/convert.h"
 
 namespace keiko::server {

@@ -1,6 +1,6 @@
 // Fuzz target: the HTTP router on any method and target.
 //
-// sources: src/base/*.cc src/server/http_router.cc
+// sources: src/base/*.cc src/server/http/http_router.cc
 //
 // The input is "METHOD TARGET". A match has every value its pattern names, and decoding is total; a
 // refusal has a sentence. The parsing of bodies is protobuf's, held by http_router_test.
@@ -9,7 +9,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "server/http_router.h"
+#include "server/http/http_router.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   using namespace keiko::server;  // NOLINT

@@ -1,4 +1,4 @@
-// sources: src/base/*.cc src/model/*.cc src/server/http_router.cc src/server/http_requests.cc
+// sources: src/base/*.cc src/model/*.cc src/server/http/http_router.cc src/server/http/http_requests.cc
 // sources: src/wire/json.cc src/wire/convert_job.cc src/wire/convert_time.cc src/wire/utf8.cc
 // sources: src/wire/base64.cc
 // protos: job cluster node agent
@@ -14,7 +14,7 @@
 
 #include "base/check.h"
 #include "model/job.h"
-#include "server/http_requests.h"
+#include "server/http/http_requests.h"
 #include "wire/convert.h"
 #include "wire/json.h"
 

@@ -1,5 +1,5 @@
 // Lanes at the server's own copy: when they go on to the node, and when there is none to go to.
-#include "server/log_relay.h"
+#include "server/logs/log_relay.h"
 #include "wire/convert.h"
 
 namespace keiko::server {

@@ -1,13 +1,13 @@
 // Routes: what matches, what does not, and that docs/openapi.yaml and the table say the same.
-#include "server/http_router.h"
+#include "server/http/http_router.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "base/text.h"
-#include "server/http_requests.h"
-#include "server/openapi.h"
+#include "server/http/http_requests.h"
+#include "server/http/openapi.h"
 
 namespace keiko::server {
 namespace {

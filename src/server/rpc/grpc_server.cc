@@ -1,15 +1,15 @@
 // Server arguments, each with its reason.
-#include "server/grpc_server.h"
+#include "server/rpc/grpc_server.h"
 
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
 #include <chrono>
 
-#include "server/agent_service.h"
 #include "server/attach/attach_service.h"
-#include "server/cluster_service.h"
 #include "server/listening.h"
+#include "server/rpc/agent_service.h"
+#include "server/rpc/cluster_service.h"
 #include "wire/channel.h"
 
 namespace keiko::server {

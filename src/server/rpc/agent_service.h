@@ -3,7 +3,7 @@
 #pragma once
 
 #include "keiko/v1/agent.grpc.pb.h"
-#include "server/grpc_server.h"
+#include "server/rpc/grpc_server.h"
 #include "server/server_loop.h"
 
 namespace keiko::server {

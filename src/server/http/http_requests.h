@@ -5,7 +5,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "keiko/v1/cluster.pb.h"
-#include "server/http_router.h"
+#include "server/http/http_router.h"
 
 namespace keiko::server {
 

@@ -1,5 +1,5 @@
 // What the relay does when the cluster changes under its readers.
-#include "server/log_relay.h"
+#include "server/logs/log_relay.h"
 
 namespace keiko::server {
 namespace {

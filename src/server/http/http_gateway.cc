@@ -1,8 +1,8 @@
 // One branch per route.
-#include "server/http_gateway.h"
+#include "server/http/http_gateway.h"
 
-#include "server/http_requests.h"
-#include "server/openapi.h"
+#include "server/http/http_requests.h"
+#include "server/http/openapi.h"
 #include "wire/json.h"
 
 namespace keiko::server {

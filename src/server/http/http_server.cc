@@ -1,5 +1,5 @@
 // The acceptor, and the thread that runs it and its connections.
-#include "server/http_server.h"
+#include "server/http/http_server.h"
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "base/log.h"
-#include "server/http_connection.h"
+#include "server/http/http_connection.h"
 #include "server/listening.h"
 
 namespace keiko::server {

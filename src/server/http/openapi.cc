@@ -1,5 +1,5 @@
 // The assembler puts the file's bytes between two symbols; CMake says where the file is.
-#include "server/openapi.h"
+#include "server/http/openapi.h"
 
 asm(".section .rodata\n"
     ".global keiko_openapi_begin\n"

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "server/cluster_api.h"
-#include "server/log_relay.h"
 #include "server/logs/log_archive.h"
+#include "server/logs/log_relay.h"
 
 namespace keiko::server {
 

@@ -1,5 +1,5 @@
 // The life of a reader: opening, windows, chunks, ends.
-#include "server/log_relay.h"
+#include "server/logs/log_relay.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Writes are one at a time; Finish is called once, when no write is under way or the call is dead.
-#include "server/grpc_streams.h"
+#include "server/rpc/grpc_streams.h"
 
 #include <grpcpp/server_context.h>
 

@@ -3,7 +3,7 @@
 
 #include "keiko/v1/cluster.grpc.pb.h"
 #include "server/cluster_api.h"
-#include "server/log_relay.h"
+#include "server/logs/log_relay.h"
 
 namespace keiko::server {
 

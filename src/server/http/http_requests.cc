@@ -1,5 +1,5 @@
 // Parameters are taken one by one; what is left over is unknown.
-#include "server/http_requests.h"
+#include "server/http/http_requests.h"
 
 #include <charconv>
 #include <optional>

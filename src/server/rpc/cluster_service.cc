@@ -1,7 +1,7 @@
 // One line per unary rpc; the streams are in grpc_streams.cc.
-#include "server/cluster_service.h"
+#include "server/rpc/cluster_service.h"
 
-#include "server/grpc_streams.h"
+#include "server/rpc/grpc_streams.h"
 #include "wire/grpc_status.h"
 
 namespace keiko::server {

@@ -1,5 +1,5 @@
 // Read, answer, read again; or hand the socket to a feed. Every wait has a deadline.
-#include "server/http_connection.h"
+#include "server/http/http_connection.h"
 
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/post.hpp>
@@ -7,7 +7,7 @@
 #include <boost/beast/core.hpp>
 #include <boost/beast/http.hpp>
 
-#include "server/http_requests.h"
+#include "server/http/http_requests.h"
 
 namespace keiko::server {
 namespace {

@@ -1,5 +1,5 @@
 // An agent's stream: messages up become events, one under way at a time; commands down are queued.
-#include "server/agent_service.h"
+#include "server/rpc/agent_service.h"
 
 #include <deque>
 

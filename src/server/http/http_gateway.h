@@ -8,8 +8,8 @@
 #include "ports/clock.h"
 #include "server/cluster_api.h"
 #include "server/feed.h"
-#include "server/http_router.h"
-#include "server/log_relay.h"
+#include "server/http/http_router.h"
+#include "server/logs/log_relay.h"
 
 namespace keiko::server {
 

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "server/http_gateway.h"
+#include "server/http/http_gateway.h"
 #include "server/options.h"
 
 namespace keiko::server {

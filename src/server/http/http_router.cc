@@ -1,5 +1,5 @@
 // A linear walk over the table: it is short, and a walk cannot be wrong about precedence.
-#include "server/http_router.h"
+#include "server/http/http_router.h"
 
 #include <array>
 
