@@ -31,7 +31,9 @@ class Child {
   void set_argv(std::vector<std::string> argv) { argv_ = std::move(argv); }
   Done start();
   void adopt(const process::ProcessIdentity& identity);
-  void signal(int number) const { signal_process(identity_, number); }
+  void signal(int number) const {
+    [[maybe_unused]] const Done sent = signal_process(identity_, number);  // our own child
+  }
 
   /// It was seen to be dead: frees it and sets when to start it again. RETURNS: how it ended.
   std::string bury();

@@ -5,6 +5,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <climits>
 #include <cstring>
 #include <deque>
@@ -37,8 +38,10 @@ Result<process::ProcessIdentity> start_process(const std::vector<std::string>& a
   return identity;
 }
 
-void signal_process(const process::ProcessIdentity& identity, int number) {
-  if (process::is_alive(identity)) kill(static_cast<pid_t>(identity.pid), number);
+Done signal_process(const process::ProcessIdentity& identity, int number) {
+  if (!process::is_alive(identity)) return done();
+  if (kill(static_cast<pid_t>(identity.pid), number) == 0 || errno == ESRCH) return done();
+  return errno_error("signal process " + std::to_string(identity.pid), errno);
 }
 
 std::string reap_process(const process::ProcessIdentity& identity) {

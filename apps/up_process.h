@@ -16,7 +16,8 @@ Result<process::ProcessIdentity> start_process(const std::vector<std::string>& a
                                                const std::string& log_path);
 
 /// Sends a signal to exactly that process; one that is gone is none of our business.
-void signal_process(const process::ProcessIdentity& identity, int number);
+/// RETURNS: kPermissionDenied, naming the process, if it is another user's.
+Done signal_process(const process::ProcessIdentity& identity, int number);
 
 /// RETURNS: "by signal 9", "with exit code 1", or "" for a process that is not our child.
 std::string reap_process(const process::ProcessIdentity& identity);

@@ -20,7 +20,14 @@ constexpr std::chrono::seconds kQuiet{2};
 
 /// Asks them to stop and waits for it. Says what it waits for if that takes a while.
 Done stop_processes(const std::vector<NamedProcess>& processes, Duration grace) {
-  for (const NamedProcess& process : processes) signal_process(process.identity, SIGTERM);
+  for (const NamedProcess& process : processes) {
+    const Done asked = signal_process(process.identity, SIGTERM);
+    if (asked.ok()) continue;
+    return Error{asked.error().code,
+                 "cannot stop the pool's " + process.name + ": " + asked.error().message +
+                     "; whoever ran `keiko up` can, or root",
+                 {}};
+  }
   const auto asked = steady_clock::now();
   const auto until = asked + std::chrono::nanoseconds(grace.ns) + kOverhead;
   bool told = false;

@@ -24,6 +24,8 @@ constexpr const char* kOfDevices[] = {
     "TPU_CHIPS_PER_HOST_BOUNDS", "TPU_PROCESS_BOUNDS", "TPU_HOST_BOUNDS",
     "KEIKO_VISIBLE_DEVICES", "KEIKO_DEVICES"};
 
+constexpr size_t kMaxUserBytes = 256;  // as Linux limits them, LOGIN_NAME_MAX
+
 constexpr const char* kOfPlace[] = {
     "RANK",       "LOCAL_RANK",       "GROUP_RANK",  "ROLE_RANK",
     "WORLD_SIZE", "LOCAL_WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"};
@@ -63,6 +65,18 @@ Done check_not_an_id(const std::string& name) {
                       name.find_first_not_of("0123456789", first) == std::string::npos;
   if (!digits) return done();
   return bad_field("name", quote_text(name) + " would be taken for a job's id; add a letter");
+}
+
+/// It is shown in tables and written into logs, a line each.
+Done check_user(const std::string& user) {
+  TRY(is_text("user", user));
+  const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; };
+  const bool broken = std::any_of(user.begin(), user.end(), is_control);
+  if (!broken && user.size() <= kMaxUserBytes) return done();
+  return bad_field("user", quote_text(clean_utf8(user.substr(0, kMaxUserBytes))) + " is no user's name: " +
+                               (broken ? "it holds control characters"
+                                       : "it is over " + std::to_string(kMaxUserBytes) +
+                                             " bytes"));
 }
 
 Done check_environment(const std::map<std::string, std::string>& env) {
@@ -166,6 +180,7 @@ Done validate(const JobSpec& spec) {
   TRY(check_label("name", spec.name));
   TRY(check_not_an_id(spec.name));
   TRY(check_label("queue", spec.queue));
+  TRY(check_user(spec.user));
   if (spec.command.empty() || spec.command[0].empty()) {
     return bad_field("command", "is empty; give the program to run and its arguments");
   }

@@ -59,6 +59,20 @@ TEST(JobSpecRules, want_text_that_everybody_can_read) {
   EXPECT_TRUE(validate(spec).ok());
 }
 
+TEST(JobSpecRules, refuse_users_who_would_break_a_line) {
+  JobSpec spec = good_job();
+  for (const std::string user : {"", "root", "Ana Maria@example.org", "\u00fc"}) {
+    spec.user = user;
+    EXPECT_TRUE(validate(spec).ok()) << user;
+  }
+  for (const std::string user : {"a\nb", "\t", "\x1b[31m", "\x7f"}) {
+    spec.user = user;
+    EXPECT_BAD(spec, "user", "control characters");
+  }
+  spec.user = std::string(257, 'u');
+  EXPECT_BAD(spec, "user", "over 256 bytes");
+}
+
 TEST(JobSpecRules, keep_names_apart_from_ids) {
   for (const std::string name : {"j1", "j0", "12", "0"}) {
     JobSpec spec = good_job();

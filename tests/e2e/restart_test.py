@@ -1,11 +1,13 @@
 """A worker that is killed starts again and the job ends right; one that always fails ends too."""
 import os
+import shutil
 import signal
+import subprocess
 import time
 import unittest
 from pathlib import Path
 
-from harness import Pool, PoolTest, wait_until
+from harness import KEIKO, Pool, PoolTest, alive, wait_until
 
 # The first attempt waits to be killed; the second one ends.
 WAITS_ONCE = 'echo attempt $KEIKO_ATTEMPT; [ "$KEIKO_ATTEMPT" -ge 2 ] || sleep 60'
@@ -75,6 +77,22 @@ class Stop(unittest.TestCase):
             self.assertGreaterEqual(took, 3)
             self.assertLess(took, 20, "not the 30 s of a job that says nothing")
             pool.supervisor.wait()
+
+
+    @unittest.skipUnless(os.geteuid() == 0 and shutil.which("setpriv"), "needs root and setpriv")
+    def test_another_user_is_told_at_once_that_it_is_not_theirs_to_stop(self):
+        with Pool() as pool:
+            # Its folder is the owner's alone; one that was opened up shows what stands behind it.
+            for path in (pool.folder, pool.state):
+                os.chmod(path, 0o755)
+            before = time.monotonic()
+            refused = subprocess.run(
+                ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups", KEIKO, "up",
+                 "--stop", "--state", pool.state], capture_output=True, text=True, timeout=60)
+            self.assertEqual(refused.returncode, 4, refused.stderr)
+            self.assertIn("Operation not permitted", refused.stderr)
+            self.assertLess(time.monotonic() - before, 20, "it does not wait for what it cannot do")
+            self.assertTrue(alive(pool.pids()["supervisor"]))
 
 
 class Second(PoolTest):

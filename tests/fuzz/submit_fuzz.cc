@@ -1,4 +1,5 @@
-// sources: src/base/*.cc src/model/*.cc src/server/http/http_router.cc src/server/http/http_requests.cc
+// sources: src/base/*.cc src/model/*.cc
+// sources: src/server/http/http_router.cc src/server/http/http_requests.cc
 // sources: src/wire/json.cc src/wire/convert_job.cc src/wire/convert_time.cc src/wire/utf8.cc
 // sources: src/wire/base64.cc
 // protos: job cluster node agent

@@ -152,7 +152,9 @@ Result<int> copy_files(const CopyOrder& order, const SignalStream& signals,
     return Error{Code::kCancelled, "left; what was not whole is not there", {}};
   }
   if (!whole_there) {
-    return failed_precondition(told.empty() ? "the copy broke off in the worker" : printable(told));
+    if (told.empty()) return failed_precondition("the copy broke off in the worker");
+    const bool missing = *sides.there == tree::kMissingExit;
+    return Error{missing ? Code::kNotFound : Code::kFailedPrecondition, printable(told), {}};
   }
   if (!sides.here.ok()) return sides.here.error();
   for (const std::string& line : split(told, '\n')) {

@@ -165,8 +165,9 @@ Result<int64_t> Packer::run() {
 Result<int64_t> pack(const PackOrder& order, int stream) {
   Result<int64_t> packed = Packer(order, stream).run();
   if (!packed.ok()) {
-    [[maybe_unused]] const Done told = write_record(
-        stream, Kind::kFailed, std::string_view(packed.error().message).substr(0, 4096));
+    const Kind kind = packed.error().code == Code::kNotFound ? Kind::kMissing : Kind::kFailed;
+    [[maybe_unused]] const Done told =
+        write_record(stream, kind, std::string_view(packed.error().message).substr(0, 4096));
   }
   return packed;
 }

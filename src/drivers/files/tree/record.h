@@ -26,7 +26,12 @@ enum class Kind : uint8_t {
   kLeave = 'U',    ///< back to the folder's parent
   kEnd = 'E',      ///< Entry: size is the number of entries that were left out
   kFailed = 'X',   ///< a sentence: the sender cannot go on
+  kMissing = 'M',  ///< a sentence: what was to be sent is not there
 };
+
+/// What a program that only copies ends with: its sentence alone does not say of what kind it is.
+inline constexpr int kFailedExit = 1;
+inline constexpr int kMissingExit = 3;
 
 /// At most in one record.
 inline constexpr size_t kMostRecordBytes = 64 * 1024;

@@ -231,6 +231,15 @@ TEST_F(TreeTest, what_programs_talk_through_is_not_replaced) {
   }
 }
 
+TEST_F(TreeTest, what_cannot_be_written_is_named_with_its_folder) {
+  write("from/deep/name", "x");
+  write("to/from/deep", "a file in the folder's place");
+  const Result<int64_t> copied = copy("from", "to");
+  ASSERT_FALSE(copied.ok());
+  EXPECT_NE(copied.error().message.find(path("to/from/deep")), std::string::npos)
+      << copied.error().message;
+}
+
 TEST_F(TreeTest, a_folder_wants_to_be_asked_for_and_what_is_missing_is_named) {
   write("from/x", "x");
   const Result<int64_t> folder = copy("from", "to", false);
@@ -242,6 +251,8 @@ TEST_F(TreeTest, a_folder_wants_to_be_asked_for_and_what_is_missing_is_named) {
   EXPECT_NE(missing.error().message.find("nothing"), std::string::npos);
   const Result<int64_t> nowhere = copy("from/x", "no/such/place");
   ASSERT_FALSE(nowhere.ok());
+  EXPECT_EQ(nowhere.error().code, Code::kNotFound);
+  EXPECT_NE(nowhere.error().message.find(path("no/such")), std::string::npos);
   EXPECT_FALSE(fs::exists(path("no")));
 }
 

@@ -51,13 +51,17 @@ class Unpacker {
   Done leave_folder();
   void drop_part();
   std::string fresh_name();
+  /// `name` below the folder that the stream is in, as whoever asked for the copy calls it.
+  std::string shown(const std::string& name) const;
   Error wrong(const std::string& name, int error) const {
-    return failed_precondition(errno_error("cannot write " + name, error).message);
+    return Error{error == ENOENT ? Code::kNotFound : Code::kFailedPrecondition,
+                 errno_error("cannot write " + shown(name), error).message, {}};
   }
   int here() const { return levels_.back().fd.get(); }
 
   const UnpackOrder& order_;
   const int stream_;
+  std::string base_;            ///< the path of the first folder
   std::string root_name_;       ///< of the first entry; empty: its content goes into the folder
   bool begun_ = false;          ///< the first entry has come
   std::vector<Level> levels_;
@@ -88,19 +92,36 @@ Done Unpacker::open_destination(const std::string& name) {
                        "; refused");
     }
     if (name != ".") root_name_ = name;
+    base_ = order_.path;
   } else {
+    const bool missing = errno == ENOENT;
     const bool must_be_folder = order_.path.ends_with('/');
     const size_t slash = parent.rfind('/');
     root_name_ = slash == std::string::npos ? parent : parent.substr(slash + 1);
     parent = slash == std::string::npos ? "." : slash == 0 ? "/" : parent.substr(0, slash);
     if (must_be_folder || !is_plain_name(root_name_)) {
-      return failed_precondition(order_.path + " is no folder that can be copied into");
+      return Error{missing ? Code::kNotFound : Code::kFailedPrecondition,
+                   order_.path + " is no folder that can be copied into", {}};
     }
     folder = Fd(open(parent.c_str(), kFolderFlags));
     if (!folder) return wrong("into " + parent, errno);
+    base_ = parent;
   }
   levels_.push_back({std::move(folder), std::nullopt});
   return done();
+}
+
+std::string Unpacker::shown(const std::string& name) const {
+  if (levels_.empty()) return name;
+  std::string path = base_;
+  const auto add = [&](const std::string& part) {
+    path += (path.ends_with('/') ? "" : "/") + part;
+  };
+  for (const Level& level : levels_) {
+    if (level.made_as) add(level.made_as->name);
+  }
+  add(name);
+  return path;
 }
 
 std::string Unpacker::fresh_name() {
@@ -140,7 +161,7 @@ Done Unpacker::check_place(const std::string& name) {
   struct stat there{};
   if (fstatat(here(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return done();
   if (S_ISREG(there.st_mode) || S_ISLNK(there.st_mode) || S_ISDIR(there.st_mode)) return done();
-  return failed_precondition("cannot write " + name + ": it is there and neither file nor folder; "
+  return failed_precondition("cannot write " + shown(name) + ": it is there and neither file nor folder; "
                              "a device, pipe or socket is not replaced");
 }
 
@@ -192,8 +213,8 @@ Done Unpacker::enter_folder(Entry entry) {
   Fd inner(openat(here(), entry.name.c_str(), kFolderFlags | O_NOFOLLOW));
   if (!inner) {
     const bool other = errno == ENOTDIR || errno == ELOOP;
-    return other ? failed_precondition("cannot write into " + entry.name + ": it is there and no "
-                                       "folder; a symbolic link is not followed")
+    return other ? failed_precondition("cannot write into " + shown(entry.name) +
+                                       ": it is there and no folder; a symbolic link is not followed")
                  : wrong(entry.name, errno);
   }
   levels_.push_back({std::move(inner), std::move(entry)});
@@ -238,6 +259,7 @@ Done Unpacker::take_entry(Kind kind, Entry entry) {
 Result<bool> Unpacker::take(Kind kind, const std::string& bytes) {
   switch (kind) {
     case Kind::kFailed: return failed_precondition(bytes);
+    case Kind::kMissing: return not_found(bytes);
     case Kind::kData: TRY(add_data(bytes)); return false;
     case Kind::kDone: TRY(finish_file()); return false;
     case Kind::kLeave: TRY(leave_folder()); return false;

@@ -17,6 +17,7 @@
 #include <cstring>
 
 #include "drivers/files/tree/pack.h"
+#include "drivers/files/tree/record.h"
 #include "drivers/files/tree/unpack.h"
 #include "drivers/substrate/process/files.h"
 #include "drivers/substrate/process/image/image_program.h"
@@ -125,7 +126,8 @@ void VisitKeeper::copy_files() {
   } else {
     left_out = tree::pack({order_.copy_path, order_.copy_recursive, {}, tell}, STDOUT_FILENO);
   }
-  _exit(left_out.ok() ? 0 : 1);
+  if (left_out.ok()) _exit(0);
+  _exit(left_out.error().code == Code::kNotFound ? tree::kMissingExit : tree::kFailedExit);
 }
 
 void VisitKeeper::become_command(int status) {
