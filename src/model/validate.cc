@@ -73,10 +73,10 @@ Done check_user(const std::string& user) {
   const auto is_control = [](char c) { return static_cast<unsigned char>(c) < ' ' || c == 127; };
   const bool broken = std::any_of(user.begin(), user.end(), is_control);
   if (!broken && user.size() <= kMaxUserBytes) return done();
-  return bad_field("user", quote_text(clean_utf8(user.substr(0, kMaxUserBytes))) + " is no user's name: " +
+  return bad_field("user", quote_text(clean_utf8(user.substr(0, kMaxUserBytes))) +
+                               " is no user's name: " +
                                (broken ? "it holds control characters"
-                                       : "it is over " + std::to_string(kMaxUserBytes) +
-                                             " bytes"));
+                                       : "it is over " + std::to_string(kMaxUserBytes) + " bytes"));
 }
 
 Done check_environment(const std::map<std::string, std::string>& env) {

@@ -31,18 +31,30 @@ std::string cut(const std::string& line, size_t width) {
   return out + "\033[0m";
 }
 
+/// The first lines that fit into `size`, each cut to its width; the last says how many are hidden.
+std::vector<std::string> fitting(const std::vector<std::string>& lines, ScreenSize size) {
+  const size_t room = size.height > 1 ? static_cast<size_t>(size.height) - 1 : 1;
+  const size_t width = static_cast<size_t>(size.width);
+  std::vector<std::string> shown;
+  for (const std::string& line : lines) {
+    if (shown.size() == room) break;
+    shown.push_back(cut(line, width));
+  }
+  const size_t hidden = lines.size() - shown.size();
+  if (hidden > 0) {
+    shown.back() =
+        cut("... " + std::to_string(hidden + 1) + " more lines in a taller window", width);
+  }
+  return shown;
+}
+
 }  // namespace
 
 void LiveScreen::draw(const std::vector<std::string>& lines) {
   const ScreenSize size = console_.size();
   const bool resized = size.width != size_.width || size.height != size_.height;
   size_ = size;
-  const size_t room = size.height > 1 ? static_cast<size_t>(size.height) - 1 : 1;
-  std::vector<std::string> next;
-  for (const std::string& line : lines) {
-    if (next.size() == room) break;
-    next.push_back(cut(line, static_cast<size_t>(size.width)));
-  }
+  std::vector<std::string> next = fitting(lines, size);
   std::string out = open_ ? "" : kHideCursor;
   out += "\r" + up(shown_.size());
   for (size_t i = 0; i < next.size(); ++i) {

@@ -434,6 +434,18 @@ TEST(LiveScreenDrawing, sends_only_what_changed) {
   EXPECT_EQ(terminal.out, "\033[?25h");
 }
 
+TEST(LiveScreenDrawing, says_how_many_lines_do_not_fit) {
+  FakeTerminal terminal;
+  terminal.console.terminal = true;
+  terminal.console.size = [] { return ScreenSize{80, 4}; };  // the cursor's own line is the fourth
+  LiveScreen screen(terminal.console);
+  screen.draw({"one", "two", "three"});
+  EXPECT_EQ(terminal.out.find("more"), std::string::npos) << terminal.out;
+  screen.draw({"one", "two", "three", "four", "five"});
+  EXPECT_EQ(terminal.out.find("four"), std::string::npos);
+  EXPECT_NE(terminal.out.find("... 3 more lines"), std::string::npos) << terminal.out;
+}
+
 TEST(TextWidth, counts_columns_not_bytes) {
   EXPECT_EQ(display_width("稽古"), 4U);
   EXPECT_EQ(display_width("é█"), 2U);

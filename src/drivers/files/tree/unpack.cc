@@ -161,7 +161,8 @@ Done Unpacker::check_place(const std::string& name) {
   struct stat there{};
   if (fstatat(here(), name.c_str(), &there, AT_SYMLINK_NOFOLLOW) != 0) return done();
   if (S_ISREG(there.st_mode) || S_ISLNK(there.st_mode) || S_ISDIR(there.st_mode)) return done();
-  return failed_precondition("cannot write " + shown(name) + ": it is there and neither file nor folder; "
+  return failed_precondition("cannot write " + shown(name) +
+                             ": it is there and neither file nor folder; "
                              "a device, pipe or socket is not replaced");
 }
 
@@ -213,9 +214,10 @@ Done Unpacker::enter_folder(Entry entry) {
   Fd inner(openat(here(), entry.name.c_str(), kFolderFlags | O_NOFOLLOW));
   if (!inner) {
     const bool other = errno == ENOTDIR || errno == ELOOP;
-    return other ? failed_precondition("cannot write into " + shown(entry.name) +
-                                       ": it is there and no folder; a symbolic link is not followed")
-                 : wrong(entry.name, errno);
+    return other
+               ? failed_precondition("cannot write into " + shown(entry.name) +
+                                     ": it is there and no folder; a symbolic link is not followed")
+               : wrong(entry.name, errno);
   }
   levels_.push_back({std::move(inner), std::move(entry)});
   return done();
