@@ -97,11 +97,11 @@ class Refusals(CopyTest):
         for words, status, text in (
                 ((self.path("one"), self.path("two")), 2, "one of the two must be a worker's"),
                 ((f"{self.job}:a", f"{self.job}:b"), 2, "one of the two must be a worker's"),
-                ((f"{self.job}:nothing", self.path("two")), 4, "nothing: No such file"),
+                ((f"{self.job}:nothing", self.path("two")), 3, "nothing: No such file"),
                 ((self.path("nothing"), f"{self.job}:"), 3, "nothing: No such file"),
                 ((self.path("folder"), f"{self.job}:"), 4, "copy it with -r"),
                 ((f"{self.job}:{self.path('folder')}", self.path("two")), 4, "copy it with -r"),
-                ((self.path("one"), f"{self.job}:no/such/place"), 4, "no/such: No such file"),
+                ((self.path("one"), f"{self.job}:no/such/place"), 3, "no/such: No such file"),
                 ((self.path("one"), f"{self.job}:x", "--rank", "7"), 2, "no rank 7")):
             told = self.copy(*words, status=status)
             self.assertTrue(told.startswith("keiko cp: "), told)
