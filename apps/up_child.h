@@ -32,7 +32,7 @@ class Child {
   Done start();
   void adopt(const process::ProcessIdentity& identity);
   void signal(int number) const {
-    [[maybe_unused]] const Done sent = signal_process(identity_, number);  // the pool's user is ours
+    [[maybe_unused]] const Done sent = signal_process(identity_, number);  // same user
   }
 
   /// It was seen to be dead: frees it and sets when to start it again. RETURNS: how it ended.
